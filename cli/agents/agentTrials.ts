@@ -40,8 +40,8 @@ const columns: Column<Provider>[] = [
       installed ? (path ?? 'yes') : `no${install === null ? '' : `: ${install}`}`,
   },
   ...versionFields,
-  { name: 'modes', style: 'text', value: agent => inShort(agent.modes) },
-  { name: 'models', style: 'text', value: agent => inShort(agent.models) },
+  { name: 'modes', style: 'text', value: agent => summarizeOffers(agent.modes) },
+  { name: 'models', style: 'text', value: agent => summarizeOffers(agent.models) },
   { name: 'check', style: 'text', value: ({ check }) => check && describeEnd(check) },
   { name: 'checkedAt', header: 'CHECKED', style: 'time', value: ({ check }) => check?.endedAt },
 ]
@@ -121,7 +121,7 @@ function triedWith({ version, tried }: Provider): string | null {
 }
 
 /** The number of offers, and the first ones. */
-function inShort(offered: Provider['models']): string | null {
+function summarizeOffers(offered: Provider['models']): string | null {
   if (offered.length === 0) return null
   const ids = offered.slice(0, maxNames).map(({ id }) => id)
   return `${offered.length}: ${[...ids, ...(offered.length > maxNames ? ['...'] : [])].join(', ')}`

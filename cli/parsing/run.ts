@@ -40,15 +40,15 @@ const isFields = (word: string | undefined): boolean =>
 async function explain(named: NamedCommand, error: CommanderError): Promise<Failure> {
   const { command: at, given } = named
   const see = `${lineOf(at)} --help`
-  const said = error.message
+  const text = error.message
     .replace(/^error: /, '')
     .split('\n')[0]!
     .replace(/\.$/, '')
-  const missing = /^required option '(.*)' not specified$/.exec(said)?.[1]
+  const missing = /^required option '(.*)' not specified$/.exec(text)?.[1]
   // A missing value might have been given under an unknown name.
   const unknown = missing === undefined ? undefined : findUnknownOption(named)
   if (missing !== undefined && unknown === undefined) return needed(at, missing, see)
-  const message = unknown === undefined ? said : `unknown option '${unknown}'`
+  const message = unknown === undefined ? text : `unknown option '${unknown}'`
   const [, start, value, argument, rule] =
     /^(.*'(.*)' is invalid(?: for argument '([^']*)')?)\. (.*)$/s.exec(message) ?? []
   if (start !== undefined) return invalid(argument ?? `${start}:`, value!, rule!, see)

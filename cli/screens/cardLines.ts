@@ -71,8 +71,8 @@ function requestMark(request: NonNullable<Card['pullRequest']>, { palette, glyph
   } as const
   const [sign, style] = look[pullRequestSign(request)]
   const number = request.number === null ? 'PR' : `PR #${request.number}`
-  const said = request.state === 'open' && !request.draft ? '' : ` ${request.draft ? 'draft' : request.state}`
-  return span(`${number}${said}${sign && ` ${sign}`}`, style)
+  const state = request.state === 'open' && !request.draft ? '' : ` ${request.draft ? 'draft' : request.state}`
+  return span(`${number}${state}${sign && ` ${sign}`}`, style)
 }
 
 /** The card's priority, due date and assignees. */

@@ -55,9 +55,9 @@ function node(): Finding {
 }
 
 async function git(): Promise<Finding> {
-  const said = await outputOf('git', ['--version'])
-  if (said === undefined) return failed('Git', 'is not there', 'install Git: agents work in Git worktrees')
-  const version = /\d+\.\d+(\.\d+)?/.exec(said)?.[0] ?? ''
+  const versionText = await outputOf('git', ['--version'])
+  if (versionText === undefined) return failed('Git', 'is not installed', 'install Git: agents work in Git worktrees')
+  const version = /\d+\.\d+(\.\d+)?/.exec(versionText)?.[0] ?? ''
   return isAtLeast(version, minGitVersion)
     ? ok('Git', version)
     : warning('Git', `${version} cannot merge cards`, `install Git ${minGitVersion.join('.')} or later`)

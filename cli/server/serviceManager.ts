@@ -16,8 +16,8 @@ export const serviceArguments = ({ path }: Service): string[] => argumentsIn(rea
 
 /** Returns why the platform's service manager accepts no commands from this account. Returns undefined if it does. */
 export async function whyUnreachable({ probe }: Service): Promise<string | undefined> {
-  const { code, said } = await ask(probe)
-  return code === 0 ? undefined : code === undefined ? `${probe[0]} is not there` : said
+  const { code, errorLine } = await ask(probe)
+  return code === 0 ? undefined : code === undefined ? `${probe[0]} is not installed` : errorLine
 }
 
 /** Whether the process with this ID is the service. */
@@ -67,12 +67,12 @@ export async function lingers(): Promise<boolean | undefined> {
 }
 
 async function run(command: readonly string[]): Promise<void> {
-  const { code, said } = await ask(command)
+  const { code, errorLine } = await ask(command)
   if (code === undefined)
     throw new Failure('failure', `${command[0]} is not installed`, {
       hint: 'print the file with --print, and install it yourself',
     })
-  if (code !== 0) throw new Failure('failure', `${command.join(' ')} ended with ${code}: ${said}`)
+  if (code !== 0) throw new Failure('failure', `${command.join(' ')} ended with ${code}: ${errorLine}`)
 }
 
 interface Asked {
@@ -80,7 +80,7 @@ interface Asked {
   code: number | null | undefined
   printed: string
   /** The last line of its error output. */
-  said: string
+  errorLine: string
 }
 
 async function ask([file, ...args]: readonly string[]): Promise<Asked> {
@@ -93,7 +93,7 @@ async function ask([file, ...args]: readonly string[]): Promise<Asked> {
   return {
     code: exitCode ?? (signal === undefined ? undefined : null),
     printed: stdout ?? '',
-    said: stderr?.trim().split('\n').at(-1)?.slice(0, 300) || 'it said nothing',
+    errorLine: stderr?.trim().split('\n').at(-1)?.slice(0, 300) || 'no error output',
   }
 }
 

@@ -188,8 +188,8 @@ async function runCheck(
     const place = { ...placeOf(dependencies), openState: state, sandboxOverride: chosen.provider.sandboxOverride }
     sandbox = await openRunSandbox(dependencies.sandbox, defaultSandbox, prepared, place)
     const launch = sandbox.inside(prepared)
-    const said = createListener(() => link)
-    link = await openAgent(launch, said.listener, async command => {
+    const replies = createListener(() => link)
+    link = await openAgent(launch, replies.listener, async command => {
       const child = await dependencies.processTrees.spawn({
         ...(await sandbox.wrap(command)),
         stdin: 'pipe',
@@ -201,7 +201,7 @@ async function runCheck(
     const started = await link.start()
     Object.assign(learned, { offers: offersOf(started, link.info.version), model: started.model })
     const usage = chosen.greet ? await runGreeting(link, aborted) : null
-    return { ...learned, ending: { status: 'ok', detail: chosen.greet ? said.text() : null, ...tokens(usage) } }
+    return { ...learned, ending: { status: 'ok', detail: chosen.greet ? replies.text() : null, ...tokens(usage) } }
   } catch (error) {
     const { detail = null } = endingOf(error)
     return { ...learned, ending: { status: 'failed', detail, ...tokens(null) } }

@@ -88,16 +88,16 @@ async function askCommand<T>(
   request: { action: string },
   schema: Schema<T>,
 ): Promise<T | typeof unsupported> {
-  const said = await run(options, JSON.stringify(request))
-  if (v.is(Unsupported, said)) return unsupported
-  const failed = v.safeParse(Failed, said)
+  const response = await run(options, JSON.stringify(request))
+  if (v.is(Unsupported, response)) return unsupported
+  const failed = v.safeParse(Failed, response)
   if (failed.success) {
     const { reason, message, retryAt } = failed.output.error
     throw new ForgeFailed(reason, `The forge's command says: ${message}`, {
       retryAt: reason === 'limited' ? (retryAt ?? Date.now() + 60_000) : undefined,
     })
   }
-  const { success, output, issues } = v.safeParse(schema, said)
+  const { success, output, issues } = v.safeParse(schema, response)
   if (success) return output
   const at = v.getDotPath(issues[0]) ?? 'the answer'
   throw unexpectedAnswer(request.action, `${at.slice(0, 100)}: ${cleanLine(issues[0].message, 200)}`)

@@ -87,10 +87,10 @@ export function readDelivery(
   const given = header(...named[kind])
   const id =
     given !== undefined && /^[\w.:-]{1,200}$/.test(given) ? given : createHash('sha256').update(body).digest('hex')
-  const said = parse(body, header('content-type'))
-  const repository = said?.repository?.full_name ?? said?.project?.path_with_namespace
+  const payload = parse(body, header('content-type'))
+  const repository = payload?.repository?.full_name ?? payload?.project?.path_with_namespace
   const event = header(`x-${kind}-event`, 'x-forgejo-event') ?? ''
-  const about: About = !said ? { kind: 'other' } : kind === 'gitlab' ? ofGitLab(said) : ofGitHub(event, said)
+  const about: About = !payload ? { kind: 'other' } : kind === 'gitlab' ? ofGitLab(payload) : ofGitHub(event, payload)
   return Object.fromEntries(
     Object.entries({ id, repository, ...about }).filter(([, value]) => value !== undefined),
   ) as unknown as ForgeDelivery
@@ -128,19 +128,19 @@ function parse(body: Buffer, type: string | undefined): Body | undefined {
 }
 
 /** Events of GitHub, and of Gitea and Forgejo, which use some other names. */
-function ofGitHub(event: string, said: Body): About {
-  const { pull_request: pull, issue } = said
+function ofGitHub(event: string, payload: Body): About {
+  const { pull_request: pull, issue } = payload
   const ofPull = { number: pull?.number, branch: pull?.head?.ref, commit: pull?.head?.sha }
   if (event === 'ping') return { kind: 'ping' }
-  if (event === 'push') return ofPush(said)
-  if (event === 'status') return { kind: 'checks', commit: said.sha, branch: said.branches?.[0]?.name }
-  const run = said.check_run ?? said.check_suite ?? said.workflow_run ?? said.workflow_job
+  if (event === 'push') return ofPush(payload)
+  if (event === 'status') return { kind: 'checks', commit: payload.sha, branch: payload.branches?.[0]?.name }
+  const run = payload.check_run ?? payload.check_suite ?? payload.workflow_run ?? payload.workflow_job
   if (run) {
-    const branch = run.head_branch ?? said.check_run?.check_suite?.head_branch
+    const branch = run.head_branch ?? payload.check_run?.check_suite?.head_branch
     return { kind: 'checks', commit: run.head_sha, branch, number: run.pull_requests?.[0]?.number }
   }
   if (event.startsWith('issue') && issue) {
-    const isPull = said.is_pull === true || (issue.pull_request !== undefined && issue.pull_request !== null)
+    const isPull = payload.is_pull === true || (issue.pull_request !== undefined && issue.pull_request !== null)
     const about = isPull ? { number: issue.number } : { issue: issue.number }
     return { kind: event === 'issue_comment' ? 'comment' : isPull ? 'pull' : 'issue', ...about }
   }
@@ -150,28 +150,28 @@ function ofGitHub(event: string, said: Body): About {
   return pull ? { kind: 'pull', ...ofPull } : { kind: 'other' }
 }
 
-function ofGitLab(said: Body): About {
-  const { object_attributes: it, merge_request: on } = said
+function ofGitLab(payload: Body): About {
+  const { object_attributes: it, merge_request: on } = payload
   const requestFields = (request: typeof on) => ({
     number: request?.iid,
     branch: request?.source_branch,
     commit: request?.last_commit?.id,
   })
-  switch (said.object_kind) {
+  switch (payload.object_kind) {
     case 'merge_request':
       return { kind: /approv/.test(it?.action ?? '') ? 'review' : 'pull', ...requestFields(it) }
     case 'note':
       if (it?.noteable_type === 'MergeRequest') return { kind: 'comment', ...requestFields(on) }
-      return it?.noteable_type === 'Issue' ? { kind: 'comment', issue: said.issue?.iid } : { kind: 'other' }
+      return it?.noteable_type === 'Issue' ? { kind: 'comment', issue: payload.issue?.iid } : { kind: 'other' }
     case 'issue':
     case 'work_item':
       return { kind: 'issue', issue: it?.iid }
     case 'pipeline':
       return { kind: 'checks', number: on?.iid, branch: it?.ref, commit: it?.sha }
     case 'build':
-      return { kind: 'checks', branch: branchOf(said.ref), commit: said.sha }
+      return { kind: 'checks', branch: branchOf(payload.ref), commit: payload.sha }
     case 'push':
-      return ofPush(said)
+      return ofPush(payload)
     default:
       return { kind: 'other' }
   }

@@ -33,11 +33,11 @@ const publicKindOf = (url: string): Kind | undefined => {
  * The kind of a project's forge: from the project's settings, otherwise from its credential, otherwise from the remote's host.
  */
 export const forgeKindOf = (
-  said: Kind | null,
+  configured: Kind | null,
   account: Pick<ForgeAccount, 'provider'> | undefined,
   remoteUrl: string,
 ): Kind | undefined =>
-  said ?? (isKind(account?.provider ?? null) ? (account!.provider as Kind) : publicKindOf(remoteUrl))
+  configured ?? (isKind(account?.provider ?? null) ? (account!.provider as Kind) : publicKindOf(remoteUrl))
 
 /**
  * The address of a forge's pages and of Git over HTTP, from the credential. Only the credential determines where its token is

@@ -17,7 +17,7 @@ const reasons: Readonly<Record<number, ForgeFailure>> = {
   422: 'invalid',
   423: 'conflict',
 }
-const maxSaidLength = 300
+const maxMessageLength = 300
 /** The default wait of at least a minute from GitHub's documentation. */
 const usualWaitMs = 60_000
 const maxWaitMs = 24 * 60 * 60_000
@@ -37,23 +37,23 @@ export function failureOf(access: ForgeAccess, answer: OutboundAnswer, now: numb
   const { status } = answer
   if (status >= 200 && status < 400) return undefined
   const name = names[access.kind]
-  const said = messageOf(answer.text).replaceAll(access.token || '\0', '***')
-  const retryAt = limitedUntil(answer, said, now)
+  const message = messageOf(answer.text).replaceAll(access.token || '\0', '***')
+  const retryAt = limitedUntil(answer, message, now)
   if (retryAt !== undefined)
     return new ForgeFailed('limited', `${name} accepts no more requests before ${new Date(retryAt).toISOString()}.`, {
       retryAt,
     })
   const reason = reasons[status] ?? (status >= 500 ? 'unreachable' : 'odd')
-  const words = cleanLine(said, maxSaidLength)
+  const words = cleanLine(message, maxMessageLength)
   return new ForgeFailed(reason, `${name} answered with status ${status}${words === '' ? '' : `: ${words}`}`)
 }
 
 /** When the forge can be queried again, if it reports too many requests. */
-function limitedUntil({ status, headers }: OutboundAnswer, said: string, now: number): number | undefined {
+function limitedUntil({ status, headers }: OutboundAnswer, message: string, now: number): number | undefined {
   if (status !== 429 && status !== 403) return undefined
   const isUsedUp = (headers['x-ratelimit-remaining'] ?? headers['ratelimit-remaining']) === '0'
   const after = headers['retry-after']
-  const isSecondary = /secondary rate limit|abuse detection/i.test(said)
+  const isSecondary = /secondary rate limit|abuse detection/i.test(message)
   if (status === 403 && after === undefined && !isUsedUp && !isSecondary) return undefined
   const reset = Number(isUsedUp ? (headers['x-ratelimit-reset'] ?? headers['ratelimit-reset']) : Number.NaN) * 1000
   const at = after === undefined ? reset : /^\d+$/.test(after) ? now + Number(after) * 1000 : Date.parse(after)
@@ -63,8 +63,8 @@ function limitedUntil({ status, headers }: OutboundAnswer, said: string, now: nu
 /** The forge's message about its failure. */
 function messageOf(text: string): string {
   try {
-    const said = JSON.parse(text) as unknown
-    return isRecord(said) ? wordsOf([said.message, said.error, said.error_description, said.errors]) : ''
+    const json = JSON.parse(text) as unknown
+    return isRecord(json) ? wordsOf([json.message, json.error, json.error_description, json.errors]) : ''
   } catch {
     return ''
   }

@@ -151,13 +151,13 @@ function parse<T>(schema: Schema<T>, path: string, { text }: OutboundAnswer): T 
     'odd',
     `The response of the forge does not follow its documentation: ${path.slice(0, 300)}.`,
   )
-  let said: unknown
+  let json: unknown
   try {
-    said = text === '' ? undefined : JSON.parse(text)
+    json = text === '' ? undefined : JSON.parse(text)
   } catch {
     throw what
   }
-  const { success, output, issues } = v.safeParse(schema, said)
+  const { success, output, issues } = v.safeParse(schema, json)
   if (success) return output
   const at = v.getDotPath(issues[0])
   throw new ForgeFailed('odd', at === null ? what.message : `${what.message.slice(0, -1)} (${at.slice(0, 100)}).`)

@@ -9,7 +9,7 @@ import { withCredential, type GitCredential } from './gitCredential.ts'
 const maxConcurrent = 4
 const termMs = 1000
 const lastWordsMs = 500
-const maxSaidBytes = 64 * 1024
+const maxStderrBytes = 64 * 1024
 
 /** How Git can reach another machine: with processes that end with this server, even after a crash, and with a time limit. */
 export interface RemoteReach {
@@ -83,8 +83,8 @@ export const remoteGit = (
 
 async function resultOf(child: Child, timeoutMs: number): Promise<RemoteResult> {
   child.stdout.resume()
-  const said = tailOf(child.stderr, maxSaidBytes)
-  const saidAll = new Promise(resolve => child.stderr.once('close', resolve))
+  const stderrTail = tailOf(child.stderr, maxStderrBytes)
+  const stderrClosed = new Promise(resolve => child.stderr.once('close', resolve))
   const over = new AbortController()
   const late = delay(timeoutMs, undefined, { signal: over.signal }).catch(() => undefined)
   const exit = await Promise.race([child.exited, late])
@@ -96,8 +96,8 @@ async function resultOf(child: Child, timeoutMs: number): Promise<RemoteResult> 
   // Remaining background processes belong to the account: a connection that SSH shares, a cache of credentials. They can keep the
   // pipe open.
   await child.forget()
-  await Promise.race([saidAll, delay(lastWordsMs, undefined, { ref: false })])
-  return { exitCode: exitCodeOf(exit), stderr: said.text() }
+  await Promise.race([stderrClosed, delay(lastWordsMs, undefined, { ref: false })])
+  return { exitCode: exitCodeOf(exit), stderr: stderrTail.text() }
 }
 
 const toGitError = ({ reason, message, cause }: LaunchFailed): GitFailed | GitMissing =>

@@ -63,8 +63,8 @@ async function sendToForge({ forge, tally }: IssueSync, issue: CardIssueRow, act
       return async tx => updateIssueComment(tx, action.id, { gone: true })
     case 'explain': {
       const { id: forgeId } = await forge.commentOnIssue(number, action.body)
-      const said = { issueId: issue.id, forgeId, writtenAt: 'board', digest: digestOf(action.body) } as const
-      return async tx => void (await insertIssueComment(tx, said))
+      const comment = { issueId: issue.id, forgeId, writtenAt: 'board', digest: digestOf(action.body) } as const
+      return async tx => void (await insertIssueComment(tx, comment))
     }
     case 'close':
       await forge.closeIssue(number)

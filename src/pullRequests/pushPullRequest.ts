@@ -75,8 +75,8 @@ async function answerAll({ db }: LoopDependencies, forge: Forge, { row, card }: 
   for (const { commentId, answer } of answers) if (answer !== null) await post(answer, commentId)
   if (answers.every(({ answer }) => answer !== null)) return
   const session = await readLatestSession(db, card.id)
-  const said = session ? toSummary(await readLastMessage(db, session)) : ''
-  if (said !== '') await post(said)
+  const summary = session ? toSummary(await readLastMessage(db, session)) : ''
+  if (summary !== '') await post(summary)
 }
 
 /**

@@ -150,22 +150,22 @@ function problemOf(code: unknown, stderr: string): Problem {
       advice:
         'Install it: apt install bubblewrap, dnf install bubblewrap or apk add bubblewrap. Then start the server again.',
     }
-  const said = stderr.trim().split('\n')[0]!.slice(0, 200)
-  if (/unknown option/i.test(said))
-    return { reason: `bubblewrap is too old (${said}).`, advice: 'Install bubblewrap 0.8 or newer.' }
-  if (/proc/i.test(said))
+  const output = stderr.trim().split('\n')[0]!.slice(0, 200)
+  if (/unknown option/i.test(output))
+    return { reason: `bubblewrap is too old (${output}).`, advice: 'Install bubblewrap 0.8 or newer.' }
+  if (/proc/i.test(output))
     return {
-      reason: `The sandbox cannot hide other processes (${said}).`,
+      reason: `The sandbox cannot hide other processes (${output}).`,
       advice: 'In a container, start it with its own /proc unmasked (--security-opt systempaths=unconfined).',
     }
-  if (/namespace|uid map|operation not permitted|permission denied/i.test(said))
+  if (/namespace|uid map|operation not permitted|permission denied/i.test(output))
     return {
-      reason: `User namespaces are disabled (${said}).`,
+      reason: `User namespaces are disabled (${output}).`,
       advice:
         'Allow them: sysctl kernel.unprivileged_userns_clone=1 on Debian, an AppArmor profile for bwrap (or sysctl kernel.apparmor_restrict_unprivileged_userns=0) on Ubuntu; in a container, --security-opt seccomp=unconfined.',
     }
   return {
-    reason: `bubblewrap does not work here (${said}).`,
+    reason: `bubblewrap does not work here (${output}).`,
     advice: 'Try it: bwrap --unshare-user --ro-bind / / true',
   }
 }

@@ -1,10 +1,10 @@
 import type { InferOutput } from 'valibot'
 import { Key, type NewKey } from '../contract/accounts/keys.ts'
-import { keyFields, type KeyRow } from '../store/accounts/keys.ts'
+import { publicKeyFields, type KeyRow } from '../store/accounts/keys.ts'
 import { viewOf } from './view.ts'
 
 /** An API key as its owner sees it: never the key itself. */
-export const key: (row: KeyRow) => InferOutput<typeof Key> = viewOf(keyFields, Key, 'text', (row: KeyRow) => ({
+export const key: (row: KeyRow) => InferOutput<typeof Key> = viewOf(publicKeyFields, Key, 'text', (row: KeyRow) => ({
   prefix: row.app === null ? 'svc_ak_' : 'svc_ot_',
 }))
 

@@ -183,12 +183,12 @@ async function send({ client, out }: Context, place: CardPlace, verdict: Verdict
       hint: `add a comment: board cards review ${place.cardId} --${verdict === 'comment' ? 'send' : 'request-changes'} -m "Why twice?"`,
     })
   const review = await client.reviews.create({ ...place, verdict })
-  const said = {
+  const results = {
     comment: `Sent with ${countText(review.comments.length)}.`,
     approve: `Approved card ${place.cardId}.`,
     request_changes: `The agent of card ${place.cardId} received ${countText(review.comments.length)}.`,
   }
-  out.done(said[verdict])
+  out.done(results[verdict])
   await out.record(review, reviewFields)
 }
 

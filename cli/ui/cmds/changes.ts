@@ -99,20 +99,20 @@ function agentWorkOf(context: Context, { projectId }: ShownBoard): ChangeTable<A
     // The work is already merged: this request only runs the steps.
     afterMerge: async ({ steps: { cardId, ...steps } }) => {
       const { after } = await client.agents.merge({ ...place(cardId), ...steps })
-      return { type: 'said', text: [...stepsTaken(cardId, after), after.problem ?? []].flat().join(' ') }
+      return { type: 'notice', text: [...stepsTaken(cardId, after), after.problem ?? []].flat().join(' ') }
     },
     agent: async ({ cardId, choice }) => {
       await client.cards.update({ ...place(cardId), ...choice })
       const { agent, profile, model } = choice
       const how = [profile === null ? '' : `, profile ${profile}`, model === null ? '' : `, model ${model}`].join('')
       return {
-        type: 'said',
+        type: 'notice',
         text: `Card ${cardId} gets ${agent === null ? "the project's agent" : `the agent ${agent}${how}`}.`,
       }
     },
     send: async ({ cardId, content }) => {
       await client.agents.send({ ...place(cardId), content })
-      return { type: 'said', text: `Sent to the agent of card ${cardId}.` }
+      return { type: 'notice', text: `Sent to the agent of card ${cardId}.` }
     },
   }
 }
@@ -125,7 +125,7 @@ function writingOf(context: Context, shown: ShownBoard, { suspendWhile, write, c
   const place = (cardId: string): CardPlace => ({ projectId, cardId })
   const copied = (text: string): Msg => {
     copy(text)
-    return { type: 'said', text: `Copied ${text.split('\n')[0]!}` }
+    return { type: 'notice', text: `Copied ${text.split('\n')[0]!}` }
   }
   return {
     create: async ({ columnId, title, prompt }) => ({
@@ -139,7 +139,7 @@ function writingOf(context: Context, shown: ShownBoard, { suspendWhile, write, c
       const written = await write(`comment-${cardId}.md`, content, true)
       if (written.text.trim() !== '') return written.save(text => comment(context, place(cardId), text.trim()))
       written.discard()
-      return { type: 'said', text: 'Nothing was written.' }
+      return { type: 'notice', text: 'Nothing was written.' }
     },
     writePrompt: async ({ columnId, title, prompt }) => {
       const written = await write('new-card.md', cardText({ title, prompt }), true)
@@ -174,12 +174,12 @@ async function run(context: Context, place: CardPlace, force?: boolean): Promise
   const { lastAgentAction } = await client.cards.get(place)
   if (lastAgentAction?.type === 'not_started')
     return { type: 'refused', text: `Card ${place.cardId}: ${lastAgentAction.detail ?? 'its agent was not started.'}` }
-  return { type: 'said', text: `The agent of card ${place.cardId} ${begun}.` }
+  return { type: 'notice', text: `The agent of card ${place.cardId} ${begun}.` }
 }
 
 async function comment({ client }: Context, place: CardPlace, body: string): Promise<Msg> {
   await client.comments.create({ ...place, body })
-  return { type: 'said', text: `Commented on card ${place.cardId}.` }
+  return { type: 'notice', text: `Commented on card ${place.cardId}.` }
 }
 
 async function editCard({ client }: Context, place: CardPlace, write: JobHooks['write']): Promise<Msg> {
@@ -187,10 +187,10 @@ async function editCard({ client }: Context, place: CardPlace, write: JobHooks['
   const written = await write(`card-${place.cardId}.md`, cardText(card), false)
   if (!written.isNeeded) {
     written.discard()
-    return { type: 'said', text: 'Nothing was changed.' }
+    return { type: 'notice', text: 'Nothing was changed.' }
   }
   await written.save(async text =>
     client.cards.update({ ...place, ...cardOfText(text) }, { ifMatch: `"${card.version}"` }),
   )
-  return { type: 'said', text: `Card ${place.cardId} was changed.` }
+  return { type: 'notice', text: `Card ${place.cardId} was changed.` }
 }

@@ -13,7 +13,7 @@ const maxOutputBytes = 4096
 export async function browseCard({ client, connection }: Context, { projectId, cardId }: CardPlace): Promise<Msg> {
   const opened = await openPage(client, connection, pagePath.card(projectId, cardId))
   return opened.isOpen
-    ? { type: 'said', text: `Opened card ${cardId} in your browser.` }
+    ? { type: 'notice', text: `Opened card ${cardId} in your browser.` }
     : { type: 'refused', text: `There is no browser to open; name one in BROWSER. The page is ${opened.address}` }
 }
 
@@ -74,6 +74,6 @@ async function inBackground({ name, run }: UserCommand, env: NodeJS.ProcessEnv):
     })
   const end = endOf(await command)
   const line = output.trim().split('\n')[0]!
-  if (end === 0) return { type: 'said', text: `${name}: ${line === '' ? 'done.' : line}` }
+  if (end === 0) return { type: 'notice', text: `${name}: ${line === '' ? 'done.' : line}` }
   return { type: 'refused', text: `${name} ended with ${end}${line === '' ? '.' : `: ${line}`}` }
 }

@@ -227,7 +227,7 @@ export type Msg =
   | { type: 'moved'; moveId: number; version: number; notStarted?: string }
   /** `selects`: the card that is selected again. `forced`: the command with force. */
   | { type: 'refused'; moveId?: number; selects?: string; text: string; forced?: Forcible }
-  | { type: 'said'; text: string }
+  | { type: 'notice'; text: string }
   /** `steps`: those that can follow the merge. */
   | { type: 'merged'; text: string; steps: MergeSteps }
   /** `into`: the branch that the project's folder is on. */

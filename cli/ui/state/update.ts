@@ -102,7 +102,7 @@ function apply(model: Model, msg: Msg): Update {
       return updated(withMoveDone(msg.notStarted ? withNotice(model, msg.notStarted) : model, msg.moveId, msg.version))
     case 'refused':
       return onRefused(model, msg)
-    case 'said':
+    case 'notice':
       return updated(withNotice(model, msg.text))
     case 'created':
       return updated({ ...model, view: { ...model.view, filter: '', wanted: msg.cardId } })

@@ -83,9 +83,9 @@ export function giteaReviews(http: ForgeHttp, repo: string): ReviewPart {
         { event: 'COMMENT', body: '', comments: [answer] },
         Review,
       )
-      const said = (await lines(number, `${made.id}`)).at(-1)
-      return said
-        ? { ...lineToComment(`${made.id}`, said), inReplyTo: to! }
+      const posted = (await lines(number, `${made.id}`)).at(-1)
+      return posted
+        ? { ...lineToComment(`${made.id}`, posted), inReplyTo: to! }
         : {
             ...nowhere,
             id: `review:${made.id}`,
@@ -107,10 +107,10 @@ export const readReviews = async (http: ForgeHttp, repo: string, number: number)
 async function allReviews(http: ForgeHttp, repo: string, number: number): Promise<OfficialReview[]> {
   const reviews = await http.list(`${repo}/pulls/${number}/reviews`, v.array(Review), all)
   return reviews.flatMap(review => {
-    const said = verdicts[review.state]
-    if (said === undefined) return []
+    const reported = verdicts[review.state]
+    if (reported === undefined) return []
     // In a public repository, every user can request changes.
-    const verdict = review.official ? said : 'commented'
+    const verdict = review.official ? reported : 'commented'
     return [
       {
         id: `${review.id}`,

@@ -65,8 +65,8 @@ export function gitHubChecks(http: ForgeHttp, repo: string): Pick<Forge, 'listCh
       const log = await http.log(`${repo}/actions/jobs/${run}/logs`)
       if (log !== undefined && log.trim() !== '') return errorLines(log, maxBytes)
       const { output } = await http.get(`${repo}/check-runs/${run}`, Output)
-      const said = output ? [output.title, output.summary, output.text].filter(Boolean).join('\n\n') : ''
-      return said === '' ? undefined : errorLines(said, maxBytes)
+      const report = output ? [output.title, output.summary, output.text].filter(Boolean).join('\n\n') : ''
+      return report === '' ? undefined : errorLines(report, maxBytes)
     },
   }
 }

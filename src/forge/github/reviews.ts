@@ -74,8 +74,8 @@ export function gitHubReviews(http: ForgeHttp, repo: string, apiUrl: string): Re
   const reviews = async (number: number) =>
     (await http.list(`${repo}/pulls/${number}/reviews`, v.array(Review), all)).flatMap(
       ({ id, user, body, state, html_url, author_association, submitted_at, commit_id }) => {
-        const said = verdicts[state]
-        const verdict = said && !trusted.has(author_association) ? 'commented' : said
+        const reported = verdicts[state]
+        const verdict = reported && !trusted.has(author_association) ? 'commented' : reported
         if (verdict === undefined || submitted_at === undefined) return []
         const place = { submittedAt: submitted_at, commit: commit_id ?? null, url: html_url }
         return [{ id: `${id}`, state: verdict, author: user, body, ...place }]

@@ -88,8 +88,8 @@ export function gitLabReviews(http: ForgeHttp, address: ForgeAddress): ReviewPar
 
 /** Uses GitLab's note about the verdict, because the verdict itself has neither a name nor a time. */
 function toReview(state: ForgeReview['state'], author: string, notes: readonly Note[]): ForgeReview {
-  const said = state === 'approved' || state === 'changes_requested' ? systemNotes[state] : undefined
-  const note = said && notes.find(each => each.author === author && said.test(each.body))
+  const systemNote = state === 'approved' || state === 'changes_requested' ? systemNotes[state] : undefined
+  const note = systemNote && notes.find(each => each.author === author && systemNote.test(each.body))
   return {
     id: note ? `note:${note.id}` : `${state}:${author}`,
     author,
@@ -102,9 +102,9 @@ function toReview(state: ForgeReview['state'], author: string, notes: readonly N
 }
 
 function toComments({ notes }: Discussion): ForgeComment[] {
-  const said = notes.filter(({ system }) => !system)
-  const [first] = said
-  return said.map(note => {
+  const written = notes.filter(({ system }) => !system)
+  const [first] = written
+  return written.map(note => {
     const position = note.position ?? first!.position
     return {
       ...toComment(note),

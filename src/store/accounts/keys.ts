@@ -6,8 +6,8 @@ import { defineRecord, entriesOf, id, json, text, type NewRow, type Row } from '
 import { users } from './users.ts'
 
 export type KeyScope = 'server' | 'organization' | 'project'
-/** An API key as its owner sees it. */
-export const keyFields = {
+/** The fields of an API key that its owner can read. */
+export const publicKeyFields = {
   id: id(),
   userId: id(),
   name: text(),
@@ -22,8 +22,8 @@ export const keyFields = {
   /** The app whose sign-in this key represents. No one has the secret of such a key: the app's tokens refer to the key. */
   app: text().orNull(),
 }
-const storedFields = { ...keyFields, hash: text(), oauthClientId: id().orNull() }
-export type KeyRow = Row<typeof keyFields>
+const storedFields = { ...publicKeyFields, hash: text(), oauthClientId: id().orNull() }
+export type KeyRow = Row<typeof publicKeyFields>
 /**
  * The data that authenticates a request: a key, the account that owns it and the account's grant in the project. The account's
  * fields are null if it was deleted.
@@ -36,7 +36,7 @@ export interface KeyHolder extends JoinedGrant, Pick<KeyRow, (typeof holderField
 }
 
 const record = defineRecord('api_keys', 'k', storedFields)
-const fields = record.columnsOf(entriesOf({ entries: keyFields }))
+const fields = record.columnsOf(entriesOf({ entries: publicKeyFields }))
 const holderFields = [
   'id',
   'userId',

@@ -2,7 +2,7 @@ import { ServerError, type Rows, type StepResult } from './hrana.ts'
 import { fixed64, lengthDelimited, varintType } from './hranaEncoding.ts'
 
 /** A message from the server: about the connection as a whole, or the response to a request. A batch has results. */
-export type Said =
+export type ServerMessage =
   | { type: 'hello' }
   | { type: 'refusal'; error: ServerError }
   | { type: 'failure'; request: number; error: ServerError }
@@ -12,7 +12,7 @@ export type Said =
 class TooLarge extends RangeError {}
 
 /** @throws RangeError for a message that ends too early */
-export function decode(message: Buffer): Said {
+export function decode(message: Buffer): ServerMessage {
   const reader = new Reader(message, message.length)
   switch (reader.next()) {
     case 2:
@@ -123,7 +123,7 @@ class Reader {
   }
 }
 
-function readAnswer(reader: Reader): Said {
+function readAnswer(reader: Reader): ServerMessage {
   let request = 0
   let results: Array<StepResult | undefined> = []
   for (let field = reader.next(); field !== 0; field = reader.next())
@@ -133,7 +133,7 @@ function readAnswer(reader: Reader): Said {
   return { type: 'answer', request, results }
 }
 
-function readFailure(reader: Reader): Said {
+function readFailure(reader: Reader): ServerMessage {
   let request = 0
   let error: ServerError | undefined
   for (let field = reader.next(); field !== 0; field = reader.next())

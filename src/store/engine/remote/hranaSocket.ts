@@ -1,6 +1,6 @@
 import { WebSocket } from 'ws'
 import type { Connection, Stream, StepResult } from './hrana.ts'
-import { decode, type Said } from './hranaDecoding.ts'
+import { decode, type ServerMessage } from './hranaDecoding.ts'
 import { encodeBatch, encodeCloseStream, encodeHello, encodeOpenStream } from './hranaEncoding.ts'
 
 /** The protocol version that can query whether a transaction is still open. */
@@ -64,7 +64,7 @@ interface Requests {
   /** @throws ServerError, or the reason why the connection was closed */
   ask(encode: (request: number) => Buffer): Promise<Array<StepResult | undefined>>
   /** @throws an error after which the connection is unusable */
-  handle(said: Said): void
+  handle(message: ServerMessage): void
   close(reason: unknown): void
   readonly closed: boolean
 }
@@ -82,14 +82,14 @@ function openRequests(send: (message: Buffer) => void): Requests {
         pending.set(last, { resolve, reject })
         send(message)
       }),
-    handle: said => {
-      if (said.type === 'hello' || closed) return
-      if (said.type === 'refusal') throw said.error
-      const asked = pending.get(said.request)
+    handle: message => {
+      if (message.type === 'hello' || closed) return
+      if (message.type === 'refusal') throw message.error
+      const asked = pending.get(message.request)
       if (!asked) throw new Error('The database server sent a response to an unknown request.')
-      pending.delete(said.request)
-      if (said.type === 'failure') asked.reject(said.error)
-      else asked.resolve(said.results)
+      pending.delete(message.request)
+      if (message.type === 'failure') asked.reject(message.error)
+      else asked.resolve(message.results)
     },
     close: reason => {
       closed ??= { reason }
