@@ -33,7 +33,7 @@ export const isChosen = ({ agent, agentProfile, model, mode, effort }: ChoiceOpt
  * determines which agent runs.
  * @throws Failure (not found) if the agent or the profile does not exist
  */
-export async function agentFieldsOf(
+export async function readAgentFields(
   context: Context,
   { agent, agentProfile, model, mode, effort }: ChoiceOptions,
 ): Promise<Partial<AgentChoice>> {

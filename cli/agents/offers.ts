@@ -1,7 +1,7 @@
 import type { Contract } from '../../src/contract/index.ts'
 import type { Output } from '../../src/contract/route.ts'
 import type { Context } from '../context/context.ts'
-import { columnsOf, idOf, resolveProject } from '../context/resolve.ts'
+import { listColumns, idOf, resolveProject } from '../context/resolve.ts'
 
 type Provider = Output<Contract['agents']['providers']>[number]
 type Level = Partial<Record<'agent' | 'profile', string | null>>
@@ -16,11 +16,11 @@ export interface AgentScope {
 }
 
 /** The offers of the agent that applies to a scope; if none is selected, those of all installed agents. */
-export async function offersOf(
+export async function listOffers(
   context: Context,
   meant: AgentScope,
 ): Promise<Pick<Provider, 'models' | 'modes' | 'efforts'>> {
-  const [providers, agent] = await Promise.all([context.client.agents.providers(), agentOf(context, meant)])
+  const [providers, agent] = await Promise.all([context.client.agents.providers(), findAgent(context, meant)])
   const those = providers.filter(({ id, installed }) => (agent === undefined ? installed : id === agent))
   const all = (kind: 'models' | 'modes' | 'efforts') => [
     ...new Map(those.flatMap(each => each[kind].map(one => [one.id, one] as const))).values(),
@@ -29,9 +29,9 @@ export async function offersOf(
 }
 
 /** The agent of the nearest level that names one, directly or by a profile. */
-async function agentOf(context: Context, meant: AgentScope): Promise<string | undefined> {
+async function findAgent(context: Context, meant: AgentScope): Promise<string | undefined> {
   if (meant.agent !== undefined && meant.agent !== 'none') return meant.agent
-  const levels = await levelsOf(context, meant)
+  const levels = await listLevels(context, meant)
   const profiles = levels.some(({ profile }) => profile) ? await context.client.agentProfiles.list() : []
   for (const { agent, profile } of levels) {
     const named = agent ?? profiles.find(({ name }) => name === profile)?.agent
@@ -41,7 +41,7 @@ async function agentOf(context: Context, meant: AgentScope): Promise<string | un
 }
 
 /** The choices of a scope's levels, nearest first. Missing records have none. */
-async function levelsOf(context: Context, { profile, card, column, project }: AgentScope): Promise<Level[]> {
+async function listLevels(context: Context, { profile, card, column, project }: AgentScope): Promise<Level[]> {
   const { client } = context
   if (profile !== undefined && profile !== 'none') return [{ profile }]
   const [own, projectId, server] = await Promise.all([
@@ -54,7 +54,7 @@ async function levelsOf(context: Context, { profile, card, column, project }: Ag
   ])
   const id = own?.projectId ?? projectId
   if (id === undefined) return [server]
-  const [columns, whole] = await Promise.all([columnsOf(context, id), client.projects.get({ id })])
+  const [columns, whole] = await Promise.all([listColumns(context, id), client.projects.get({ id })])
   const around = columns.find(each => each.id === own?.columnId || each.id === column || each.name === column)
   return [...(own ? [own] : []), ...(around ? [around as Level] : []), whole, server]
 }

@@ -4,7 +4,7 @@ import type { Contract } from '../../src/contract/index.ts'
 import type { Output } from '../../src/contract/route.ts'
 import type { Context } from '../context/context.ts'
 import { belongsElsewhere } from '../context/otherProjects.ts'
-import { columnsOf } from '../context/resolve.ts'
+import { listColumns } from '../context/resolve.ts'
 import { cardIdOf } from './cardIds.ts'
 import type { PlanRequest } from './planInputs.ts'
 
@@ -184,7 +184,7 @@ export async function withColumnNames(
   projectId: string,
   coming: Card[] | Promise<Card[]>,
 ): Promise<Card[]> {
-  const [cards, columns] = await Promise.all([coming, columnsOf(context, projectId)])
+  const [cards, columns] = await Promise.all([coming, listColumns(context, projectId)])
   const byId = new Map(columns.map(column => [column.id, column]))
   return cards.map(card => ({
     ...card,

@@ -1,7 +1,7 @@
 import type { CardStatus } from '../../src/contract/fields.ts'
 import { retryOnRateLimit } from '../requests/retryOnRateLimit.ts'
 import type { Context } from '../context/context.ts'
-import { columnsOf } from '../context/resolve.ts'
+import { listColumns } from '../context/resolve.ts'
 import { fromExternal, withColumnNames, type Card } from './cardApi.ts'
 import type { PlanFilter } from './planOptions.ts'
 
@@ -54,7 +54,7 @@ async function readCards(
   onPage?: (count: number) => void,
 ): Promise<CardPage> {
   const cards: Card[] = []
-  for (const part of await partsOf(context, projectId, filter)) {
+  for (const part of await splitByColumn(context, projectId, filter)) {
     if (cards.length > limit) break
     const inColumn: Card[] = []
     const wanted = limit + 1 - cards.length
@@ -74,10 +74,10 @@ async function readCards(
 const isOrdered = ({ ready, sort }: CardFilter): boolean => ready === true || sort !== undefined
 
 /** Returns the filter once per column that can hold matching cards. Skips empty columns. */
-async function partsOf(context: Context, projectId: string, filter: CardFilter): Promise<CardFilter[]> {
+async function splitByColumn(context: Context, projectId: string, filter: CardFilter): Promise<CardFilter[]> {
   if (filter.archived || isOrdered(filter) || filter.columnId !== undefined) return [filter]
   const { boardId, ...others } = filter
-  const columns = await columnsOf(context, projectId, boardId)
+  const columns = await listColumns(context, projectId, boardId)
   return columns.filter(({ cardCount }) => cardCount > 0).map(({ id }) => ({ ...others, columnId: id }))
 }
 

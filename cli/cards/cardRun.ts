@@ -2,7 +2,7 @@ import { getCard, type Card, type CardPlace } from './cardApi.ts'
 import type { Context } from '../context/context.ts'
 import { shortSentence } from '../failures/report.ts'
 import { Failure } from '../failures/failure.ts'
-import { columnsOf } from '../context/resolve.ts'
+import { listColumns } from '../context/resolve.ts'
 import { startIn } from '../../src/client/startCard.ts'
 import { warnOfFolder } from './startWarnings.ts'
 
@@ -43,7 +43,7 @@ export async function activeColumn(
   context: Context,
   { projectId, boardId, columnId }: { projectId: string; boardId?: string; columnId?: string },
 ): Promise<{ id: string }> {
-  const active = (await columnsOf(context, projectId, boardId)).filter(({ columnType }) => columnType === 'active')
+  const active = (await listColumns(context, projectId, boardId)).filter(({ columnType }) => columnType === 'active')
   const column = active.find(({ id }) => id === columnId) ?? active[0]
   if (column) return column
   throw new Failure('conflict', "the card's board has no active column", { see: 'board columns create --help' })

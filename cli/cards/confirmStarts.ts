@@ -4,7 +4,7 @@ import { getCard, inItsProject, type CardPlace } from './cardApi.ts'
 import type { Context } from '../context/context.ts'
 import { exitOf } from '../failures/failure.ts'
 import { confirm } from '../input/prompt.ts'
-import { columnsOf } from '../context/resolve.ts'
+import { listColumns } from '../context/resolve.ts'
 
 type Target = { id: string; columnType: string }
 
@@ -29,7 +29,7 @@ export const nextStepsOf = (context: Context, ids: readonly string[]): Promise<S
     if (card.status !== 'completed') return false
     const [{ steps }, columns] = await Promise.all([
       context.client.cards.getPipeline(place),
-      columnsOf(context, place.projectId, card.boardId),
+      listColumns(context, place.projectId, card.boardId),
     ])
     const active = steps.filter(({ columnId }) => columns.find(({ id }) => id === columnId)?.columnType === 'active')
     const at = active.findIndex(({ columnId }) => columnId === card.columnId)

@@ -1,11 +1,11 @@
 import type { CardStatus } from '../../src/contract/fields.ts'
 import { getCard, type Card } from './cardApi.ts'
 import type { Context } from '../context/context.ts'
-import { columnsOf } from '../context/resolve.ts'
+import { listColumns } from '../context/resolve.ts'
 import { exitOf } from '../failures/failure.ts'
 import { listCards } from './cardListing.ts'
 
-type Column = Awaited<ReturnType<typeof columnsOf>>[number]
+type Column = Awaited<ReturnType<typeof listColumns>>[number]
 
 /** More cards than a column with a limit usually has. */
 const maxCards = 1000
@@ -84,7 +84,7 @@ async function readColumnsAround(
   context: Context,
   { projectId, boardId, columnId, pullable }: Card,
 ): Promise<ColumnsAround> {
-  const columns = await columnsOf(context, projectId, boardId).catch((error: unknown) => {
+  const columns = await listColumns(context, projectId, boardId).catch((error: unknown) => {
     if (exitOf(error) === 'denied') return []
     throw error
   })

@@ -22,13 +22,13 @@ export async function git(folder: string, ...args: string[]): Promise<Ran> {
 }
 
 /** Returns the top folder of the working tree around a folder. Returns undefined if there is none. */
-export async function topLevelOf(folder: string): Promise<string | undefined> {
+export async function findTopLevel(folder: string): Promise<string | undefined> {
   const { code, stdout } = await git(folder, 'rev-parse', '--show-toplevel')
   return code === 0 ? stdout.replace(/\n$/, '') : undefined
 }
 
 /** The folder in which a branch of a folder's repository is checked out. */
-export async function worktreeOf(folder: string, branch: string): Promise<string | undefined> {
+export async function findWorktree(folder: string, branch: string): Promise<string | undefined> {
   const { code, stdout } = await git(folder, 'worktree', 'list', '--porcelain', '-z')
   if (code !== 0) return undefined
   const worktree = stdout.split('\0\0').find(entry => entry.split('\0').includes(`branch refs/heads/${branch}`))

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { maxPromptBytes } from '../../src/contract/fields.ts'
 import type { Context } from '../context/context.ts'
-import { promptOf, type PromptOptions } from '../input/promptOption.ts'
+import { readPrompt, type PromptOptions } from '../input/promptOption.ts'
 
 /** A prompt that a card can have. */
 export interface FittingPrompt {
@@ -21,7 +21,7 @@ export async function withFittingPrompt(
   options: PromptOptions,
   use: (prompt: FittingPrompt) => Promise<void>,
 ): Promise<void> {
-  const prompt = await promptOf(options)
+  const prompt = await readPrompt(options)
   const { promptFile } = options
   if (promptFile === undefined || prompt === undefined || Buffer.byteLength(prompt) <= maxPromptBytes)
     return use({ prompt })

@@ -25,7 +25,7 @@ export interface CardMonitors {
   delete(monitorId: string): Promise<void>
 }
 
-export async function monitorsOf(context: Context, cardId: string): Promise<CardMonitors> {
+export async function readMonitors(context: Context, cardId: string): Promise<CardMonitors> {
   if (context.connection.token?.startsWith('svc_at_'))
     return byAgent(context.client, agentsPlace(context, cardIdOf(cardId)))
   return inItsProject(context, cardId, async place => {

@@ -55,7 +55,7 @@ export const addPlanFilters = (command: Command): Command =>
     )
 
 /** Converts a filter for a request. @throws Failure (not found) if the person does not exist */
-export const planFilterOf = async (
+export const readPlanFilter = async (
   context: Context,
   projectId: string,
   { assignee, dueBefore, sort, ...options }: PlanFilterOptions,

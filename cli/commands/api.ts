@@ -88,7 +88,7 @@ async function prepareCall(context: Context, path: string, options: Options): Pr
   const method = (options.method ?? (hasFields || options.input !== undefined ? 'POST' : 'GET')).toUpperCase()
   if (!methods.includes(method))
     throw usage(`${method} is not an HTTP method`, { hint: `known: ${methods.join(', ')}` })
-  const target = await pathOf(context, path)
+  const target = await resolvePath(context, path)
   const inQuery = hasFields && (method === 'GET' || method === 'DELETE')
   const body =
     options.input !== undefined
@@ -108,7 +108,7 @@ async function prepareCall(context: Context, path: string, options: Options): Pr
  * Returns the path of the API route. A complete URL is rejected unless it is on the server, because the token must not go
  * anywhere else.
  */
-async function pathOf(context: Context, path: string): Promise<string> {
+async function resolvePath(context: Context, path: string): Promise<string> {
   const { url } = context.connection
   const local = path.startsWith(`${url}/`) ? path.slice(url.length) : path
   if (/^[a-z][a-z0-9+.-]*:/i.test(local) || local.startsWith('//'))

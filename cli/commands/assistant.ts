@@ -5,7 +5,7 @@ import { followUntilDone } from '../agents/waitForAgents.ts'
 import { openContext, type Context } from '../context/context.ts'
 import { Failure } from '../failures/failure.ts'
 import { example, prints } from '../help/help.ts'
-import { addFileOption, messageOf, type TextOptions } from '../input/messageText.ts'
+import { addFileOption, readMessage, type TextOptions } from '../input/messageText.ts'
 import { printSession } from '../agents/sessionFields.ts'
 import { addMessageOptions, settingsApply, printList, showMessages, type MessagesOptions } from './agents/messages.ts'
 import { sentFields } from './agents/steering.ts'
@@ -40,7 +40,7 @@ export function register(assistant: Command): void {
     .option('-w, --wait', 'wait for the end and print the answer, for up to --timeout; exit with 1 unless it completed')
     .addOption(reconnectOption())
     .action(async (text: string | undefined, options: TextOptions & SendOptions) => {
-      const content = await messageOf(text, options)
+      const content = await readMessage(text, options)
       await sendMessage(await openContext(send), content, options)
     })
   prints(send, 'agents.messages')

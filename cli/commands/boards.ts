@@ -6,7 +6,7 @@ import { example, prints } from '../help/help.ts'
 import { reorderIds } from '../input/reorder.ts'
 import type { Column } from '../output/output.ts'
 import { confirm } from '../input/prompt.ts'
-import { boardsOf, resolveBoard, resolveTemplate, type Named } from '../context/resolve.ts'
+import { listBoards, resolveBoard, resolveTemplate, type Named } from '../context/resolve.ts'
 
 type Board = Output<Contract['boards']['update']>
 
@@ -22,7 +22,7 @@ export function register(boards: Command): void {
     .description("List a project's boards in order. The first is the default board.")
     .action(async () => {
       const context = await openContext(list)
-      await context.out.list(await boardsOf(context, (await context.project()).id), columns)
+      await context.out.list(await listBoards(context, (await context.project()).id), columns)
     })
   prints(list, 'boards.list')
   example(list, 'board boards list', 'board boards list -P web -q')
@@ -86,7 +86,7 @@ function registerReorder(boards: Command): void {
     .action(async (wanted: string[]) => {
       const context = await openContext(command)
       const { id: projectId } = await context.project()
-      const ids = reorderIds('board', await boardsOf(context, projectId), wanted, 'board boards list')
+      const ids = reorderIds('board', await listBoards(context, projectId), wanted, 'board boards list')
       await context.out.list(await context.client.boards.reorder({ projectId, ids }), columns)
     })
   prints(command, 'boards.list')

@@ -30,11 +30,11 @@ export function register(command: Command): void {
       )
     const context = await openContext(command)
     if (page === 'docs' || page === 'api' || page === 'openapi') return showDocument(context, documents[page], print)
-    await showPage(context, await pathOf(context, page, card ?? ''), print)
+    await showPage(context, await resolvePage(context, page, card ?? ''), print)
   })
 }
 
-async function pathOf(
+async function resolvePage(
   context: Context,
   page: Exclude<PageName, keyof typeof documents>,
   card: string,

@@ -86,7 +86,7 @@ function registerSet(budgets: Command): void {
     .action(async (scope: string, { limit, unit, period }: SetOptions) => {
       const context = await openUserContext(set)
       const { client, out } = context
-      const of = await scopeOf(context, scope)
+      const of = await resolveScope(context, scope)
       const present = (await client.budgets.list({})).find(
         each => each.scope === of.scope && each.scopeId === of.scopeId && each.unit === unit && each.period === period,
       )
@@ -123,7 +123,7 @@ function registerDelete(budgets: Command): void {
 }
 
 /** Parses the scope of a budget. @throws Failure (usage, not found) */
-async function scopeOf(context: Context, text: string): Promise<{ scope: Budget['scope']; scopeId: string }> {
+async function resolveScope(context: Context, text: string): Promise<{ scope: Budget['scope']; scopeId: string }> {
   const [, kind = '', name] = /^([^:]*)(?::(.*))?$/s.exec(text) ?? []
   if (kind === 'project')
     return {

@@ -2,7 +2,7 @@ import { Option, type Command } from 'commander'
 import type { Contract } from '../../src/contract/index.ts'
 import { ColumnType } from '../../src/contract/fields.ts'
 import type { Output } from '../../src/contract/route.ts'
-import { addChoiceOptions, choiceFlags, agentFieldsOf, isChosen, type ChoiceOptions } from '../agents/agentOption.ts'
+import { addChoiceOptions, choiceFlags, readAgentFields, isChosen, type ChoiceOptions } from '../agents/agentOption.ts'
 import { openContext, type Context } from '../context/context.ts'
 import { usage } from '../failures/failure.ts'
 import { example, prints } from '../help/help.ts'
@@ -10,8 +10,8 @@ import { reorderIds } from '../input/reorder.ts'
 import { count } from '../parsing/arguments.ts'
 import type { Column } from '../output/output.ts'
 import { confirm } from '../input/prompt.ts'
-import { addPromptOptions, promptOf, type PromptOptions } from '../input/promptOption.ts'
-import { boardsOf, columnsOf, resolveBoard, resolveColumn } from '../context/resolve.ts'
+import { addPromptOptions, readPrompt, type PromptOptions } from '../input/promptOption.ts'
+import { listBoards, listColumns, resolveBoard, resolveColumn } from '../context/resolve.ts'
 
 type BoardColumn = Output<Contract['columns']['update']>
 /** A column in a list. An API key receives neither its prompt nor its agent. */
@@ -68,7 +68,7 @@ export function register(columns: Command): void {
       const context = await openContext(list)
       const { id: projectId } = await context.project()
       const boardId = board === undefined ? undefined : (await resolveBoard(context, projectId, board)).id
-      await context.out.list<Listed>(await columnsOf(context, projectId, boardId), columnFields, {
+      await context.out.list<Listed>(await listColumns(context, projectId, boardId), columnFields, {
         empty: 'No columns.',
       })
     })
@@ -97,17 +97,17 @@ function registerCreate(columns: Command): void {
       const { id: projectId } = await context.project()
       const boardId =
         options.board === undefined
-          ? (await boardsOf(context, projectId))[0]!.id
+          ? (await listBoards(context, projectId))[0]!.id
           : (await resolveBoard(context, projectId, options.board)).id
       const column = await context.client.columns.create({
         projectId,
         boardId,
         name,
         columnType: options.type,
-        prompt: await promptOf(options),
+        prompt: await readPrompt(options),
         ...limitOf(options),
-        ...(await afterOf(context, projectId, boardId, options)),
-        ...(await agentFieldsOf(context, options)),
+        ...(await resolveTargets(context, projectId, boardId, options)),
+        ...(await readAgentFields(context, options)),
       })
       context.out.done(`Created column ${column.id}.`)
       await context.out.record<Listed>(column, columnFields.slice(0, 3))
@@ -133,7 +133,7 @@ function registerEdit(columns: Command): void {
   ).option('--name <name>', 'new name')
   const edit = addChoiceOptions(described, "agent of the column; none for the project's").action(
     async (wanted: string, options: EditOptions) => {
-      const prompt = await promptOf(options)
+      const prompt = await readPrompt(options)
       const limit = limitOf(options)
       const isGiven = [options.name, prompt, options.merged, options.closed, ...Object.values(limit)].some(
         value => value !== undefined,
@@ -144,15 +144,15 @@ function registerEdit(columns: Command): void {
           see: 'board columns edit --help',
         })
       const context = await openContext(edit)
-      const { projectId, column } = await columnOf(context, wanted)
+      const { projectId, column } = await resolveOwnColumn(context, wanted)
       const edited = await context.client.columns.update({
         projectId,
         columnId: column.id,
         name: options.name,
         prompt,
         ...limit,
-        ...(await afterOf(context, projectId, column.boardId, options)),
-        ...(await agentFieldsOf(context, options)),
+        ...(await resolveTargets(context, projectId, column.boardId, options)),
+        ...(await readAgentFields(context, options)),
       })
       await context.out.did(edited, `Edited column ${column.id}.`)
     },
@@ -185,14 +185,14 @@ const addColumnOptions = (command: Command): Command =>
 const limitOf = ({ limit, pull }: LimitOptions) => ({ wipLimit: limit === false ? null : limit, pull })
 
 /** The columns that the options name, on the same board. A field is undefined if its option is not set. */
-async function afterOf(context: Context, projectId: string, boardId: string, { merged, closed }: AfterOptions) {
+async function resolveTargets(context: Context, projectId: string, boardId: string, { merged, closed }: AfterOptions) {
   const idOf = async (wanted: string | false | undefined) =>
     wanted ? (await resolveColumn(context, projectId, wanted, boardId)).id : wanted === false ? null : undefined
   return { mergedColumnId: await idOf(merged), closedColumnId: await idOf(closed) }
 }
 
 /** The named column in the current project. */
-async function columnOf(context: Context, wanted: string) {
+async function resolveOwnColumn(context: Context, wanted: string) {
   const { id: projectId } = await context.project()
   return { projectId, column: await resolveColumn(context, projectId, wanted) }
 }
@@ -205,7 +205,7 @@ function registerDelete(columns: Command): void {
     .option('-y, --yes', 'skip the confirmation prompt')
     .action(async (wanted: string, { yes }: { yes?: boolean }) => {
       const context = await openContext(command)
-      const { projectId, column } = await columnOf(context, wanted)
+      const { projectId, column } = await resolveOwnColumn(context, wanted)
       await confirm(context, `Delete column ${column.id} "${column.name}"?`, yes)
       await context.client.columns.delete({ projectId, columnId: column.id })
       context.out.done(`Deleted column ${column.id}.`)
@@ -222,7 +222,7 @@ function registerDelete(columns: Command): void {
     .option('--dry-run', 'show what would be deleted, without deleting it')
     .action(async (wanted: string, options: { yes?: boolean; dryRun?: boolean }) => {
       const context = await openContext(clear)
-      const { projectId, column } = await columnOf(context, wanted)
+      const { projectId, column } = await resolveOwnColumn(context, wanted)
       const { cardCount } = column as Listed
       const what = `${cardCount ?? 'all'} card${cardCount === 1 ? '' : 's'} of column ${column.id} "${column.name}"`
       if (options.dryRun)
@@ -245,10 +245,10 @@ function registerReorder(columns: Command): void {
     .description('Reorder the columns of a board: the specified ones first, then the others in their current order.')
     .action(async (wanted: string[]) => {
       const context = await openContext(command)
-      const { projectId, column } = await columnOf(context, wanted[0]!)
+      const { projectId, column } = await resolveOwnColumn(context, wanted[0]!)
       const ids = reorderIds(
         'column',
-        await columnsOf(context, projectId, column.boardId),
+        await listColumns(context, projectId, column.boardId),
         wanted,
         'board columns list',
       )

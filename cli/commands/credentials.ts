@@ -147,7 +147,7 @@ const isSent = ({ headerStdin, headerEnv, model }: SecretOptions): boolean =>
 
 async function saveCredential(context: Context, name: string, options: AddOptions): Promise<Credential> {
   const { provider, baseUrl, apiKeyStdin, model } = options
-  const headers = await headersOf(options)
+  const headers = await readHeaders(options)
   const apiKey = apiKeyStdin
     ? await readStdin('--api-key-stdin')
     : await askSecret(context, 'API key', '--api-key-stdin')
@@ -155,7 +155,7 @@ async function saveCredential(context: Context, name: string, options: AddOption
 }
 
 /** The specified headers with their values. @throws Failure (usage) if a header has no value */
-async function headersOf({ apiKeyStdin, headerStdin, headerEnv = [] }: SecretOptions) {
+async function readHeaders({ apiKeyStdin, headerStdin, headerEnv = [] }: SecretOptions) {
   if (apiKeyStdin && headerStdin !== undefined)
     throw usage('--api-key-stdin and --header-stdin both read stdin', { hint: 'specify the header with --header-env' })
   const headers = Object.fromEntries(
@@ -228,7 +228,7 @@ function registerEdit(credentials: Command): void {
       const edited = await context.client.credentials.update({
         id,
         name,
-        headers: removeHeaders ? {} : await headersOf(options),
+        headers: removeHeaders ? {} : await readHeaders(options),
         models: noneAsEmpty(model),
         agentSlots: wordAsNull('none', slots),
         apiKey: apiKeyStdin ? await readStdin('--api-key-stdin') : undefined,

@@ -120,7 +120,7 @@ async function send(
   const { client, globals, out } = context
   if (globals.project !== undefined && (folder !== undefined || org !== undefined))
     throw usage('--path and --org are for new projects, and -P names one')
-  const project = await targetOf(context, format, folder !== undefined || org !== undefined)
+  const project = await selectTarget(context, format, folder !== undefined || org !== undefined)
   if (project && globals.project === undefined) out.done(`Into project ${project.id} "${project.name}".`)
   else if (!dryRun) await confirmNew(context, format, folder, yes)
   const organizationId = org === undefined ? undefined : Number((await resolveOrganization(context, org)).id)
@@ -152,7 +152,7 @@ async function send(
 }
 
 /** The project that receives the cards. Undefined for a new project. */
-async function targetOf(context: Context, format: ImportFormat, wantsNew: boolean): Promise<Named | undefined> {
+async function selectTarget(context: Context, format: ImportFormat, wantsNew: boolean): Promise<Named | undefined> {
   if (context.globals.project !== undefined) return resolveProject(context, context.globals.project)
   if (wantsNew || format === 'board' || (await context.projects()).length === 0) return undefined
   return context.project()

@@ -91,7 +91,7 @@ function registerCreate(keys: Command): void {
       const context = await openUserContext(create)
       const wanted = {
         name,
-        ...(await scopeOf(context, options)),
+        ...(await resolveScope(context, options)),
         permissions: options.permission,
         ...options.expires,
       }
@@ -105,7 +105,7 @@ function registerCreate(keys: Command): void {
   )
 }
 
-async function scopeOf(context: Context, { scope, org }: CreateOptions) {
+async function resolveScope(context: Context, { scope, org }: CreateOptions) {
   if (org !== undefined)
     return { scope: 'organization' as const, organizationId: (await resolveOrganization(context, org)).id }
   if (scope === 'organization') throw usage('which organization?', { hint: 'specify --org', see: 'board orgs list' })

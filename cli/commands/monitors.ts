@@ -5,7 +5,7 @@ import { runBulk, readIds } from '../input/bulk.ts'
 import { openContext, requireScreen, requireUser, type Context } from '../context/context.ts'
 import { usage } from '../failures/failure.ts'
 import { example, prints } from '../help/help.ts'
-import { monitorsOf, type Monitor } from '../cards/monitorApi.ts'
+import { readMonitors, type Monitor } from '../cards/monitorApi.ts'
 import type { Column } from '../output/output.ts'
 import { confirm } from '../input/prompt.ts'
 
@@ -54,10 +54,10 @@ export function register(monitors: Command): void {
 
 async function listMonitors(context: Context, cardId: string | undefined, watch: boolean | undefined): Promise<void> {
   const options = { empty: 'No monitors.' }
-  if (!watch) return context.out.list(await (await sourceOf(context, cardId)).load(), columns, options)
+  if (!watch) return context.out.list(await (await selectSource(context, cardId)).load(), columns, options)
   requireScreen(context)
   requireUser(context, 'monitors list --watch')
-  const { projectId, title, load } = await sourceOf(context, cardId)
+  const { projectId, title, load } = await selectSource(context, cardId)
   const { watchList } = await import('../watch/watchList.ts')
   await watchList<Monitor>(context, projectId, { title, noun: 'monitor', columns }, async () => ({
     rows: await load(),
@@ -65,12 +65,12 @@ async function listMonitors(context: Context, cardId: string | undefined, watch:
   }))
 }
 
-async function sourceOf(
+async function selectSource(
   context: Context,
   cardId: string | undefined,
 ): Promise<{ projectId: string; title: string; load: () => Promise<Monitor[]> }> {
   if (cardId !== undefined) {
-    const { projectId, list } = await monitorsOf(context, cardId)
+    const { projectId, list } = await readMonitors(context, cardId)
     return { projectId, title: `card ${cardId}`, load: list }
   }
   const { id: projectId, name } = await context.project()
@@ -96,7 +96,7 @@ function registerAdd(monitors: Command): void {
           hint: 'to allow this: --allow-unsandboxed',
         })
       const context = await openContext(add)
-      const card = await monitorsOf(context, cardId)
+      const card = await readMonitors(context, cardId)
       const monitor = await card.add({
         command,
         intervalSecs: every,
@@ -128,7 +128,7 @@ function registerDelete(monitors: Command): void {
         `Delete ${ids.length === 1 ? `monitor ${ids[0]}` : `${ids.length} monitors`} of card ${cardId}?`,
         yes,
       )
-      const card = await monitorsOf(context, cardId)
+      const card = await readMonitors(context, cardId)
       await runBulk(context, ids, id => card.delete(id), { verb: 'deleted' })
     })
   prints(command, null, 'id result error')

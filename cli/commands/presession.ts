@@ -6,7 +6,7 @@ import { openContext, type Context } from '../context/context.ts'
 import { orElsewhere } from '../context/otherProjects.ts'
 import { Failure } from '../failures/failure.ts'
 import { example, prints } from '../help/help.ts'
-import { addFileOption, messageOf, type TextOptions } from '../input/messageText.ts'
+import { addFileOption, readMessage, type TextOptions } from '../input/messageText.ts'
 import { untilAnswered, type PreSession } from '../agents/preSessionWait.ts'
 import { addNewestOptions, printNewest, type NewestOptions } from '../requests/cursorList.ts'
 import type { Column } from '../output/output.ts'
@@ -119,7 +119,7 @@ function registerTalk(presession: Command): void {
         text: string | undefined,
         { wait, reconnect, attach = [], ...options }: TextOptions & AttachOptions & WaitOptions,
       ) => {
-        const content = await messageOf(text, options)
+        const content = await readMessage(text, options)
         const context = await openContext(send)
         const { id: projectId } = await context.project()
         const message = await atPreSession(context, sessionId, place =>

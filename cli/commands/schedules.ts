@@ -5,7 +5,7 @@ import { cardBrief } from '../cards/cardColumns.ts'
 import { withColumnName } from '../cards/cardApi.ts'
 import { resolvePeople } from '../cards/planOptions.ts'
 import { warnOfFolder } from '../cards/startWarnings.ts'
-import { agentFieldsOf, isChosen } from '../agents/agentOption.ts'
+import { readAgentFields, isChosen } from '../agents/agentOption.ts'
 import {
   addTemplateOptions,
   addTimingOptions,
@@ -16,7 +16,7 @@ import { nextRunsOf, scheduleColumns, scheduleFields } from '../projects/schedul
 import { usage } from '../failures/failure.ts'
 import { example, prints } from '../help/help.ts'
 import { confirm } from '../input/prompt.ts'
-import { promptOf } from '../input/promptOption.ts'
+import { readPrompt } from '../input/promptOption.ts'
 
 interface AddOptions extends TimingOptions, TemplateOptions {
   title?: string
@@ -105,7 +105,7 @@ async function addSchedule(context: Context, name: string, options: AddOptions):
       nextRunsOf(context.out, zone),
     )
   }
-  const template = { ...(await templateOf(context, projectId, options)), title }
+  const template = { ...(await readTemplate(context, projectId, options)), title }
   const fields = { name, ...timing, template, overlap, catchUp, enabled: !disable }
   const schedule = await context.client.schedules.create({ projectId, ...fields })
   context.out.done(`Added schedule ${schedule.id}.`)
@@ -139,7 +139,7 @@ async function editSchedule(context: Context, wanted: string, options: EditOptio
   if (enable && disable) throw usage('--enable and --disable are mutually exclusive')
   if (cron !== undefined && every !== undefined) throw usage('--cron and --every are mutually exclusive')
   const place = await resolveSchedule(context, wanted)
-  const given = { ...(await templateOf(context, place.projectId, options)), title }
+  const given = { ...(await readTemplate(context, place.projectId, options)), title }
   const template = Object.values(given).some(value => value !== undefined) ? given : undefined
   const change = {
     name,
@@ -163,11 +163,11 @@ async function editSchedule(context: Context, wanted: string, options: EditOptio
 }
 
 /** Returns the template options as request fields. */
-async function templateOf(context: Context, projectId: string, options: TemplateOptions) {
+async function readTemplate(context: Context, projectId: string, options: TemplateOptions) {
   const { column, label, assignee, priority, worktree, auto } = options
   const labels = label?.includes('none') ? [] : label
   return {
-    prompt: await promptOf(options),
+    prompt: await readPrompt(options),
     columnId:
       column === undefined
         ? undefined
@@ -179,7 +179,7 @@ async function templateOf(context: Context, projectId: string, options: Template
     priority,
     useWorktree: worktree,
     autoMode: auto,
-    ...(isChosen(options) && (await agentFieldsOf(context, options))),
+    ...(isChosen(options) && (await readAgentFields(context, options))),
   }
 }
 

@@ -53,7 +53,7 @@ function registerAdd(scripts: Command): void {
     )
     .option(...fileOption)
     .action(async (name: string, typed: string | undefined, { file }: { file?: string }) => {
-      const command = await commandOf(typed, file)
+      const command = await readCommand(typed, file)
       if (command === undefined)
         throw usage('no command is specified', { hint: 'specify the command or -F', see: 'board scripts add --help' })
       const context = await openContext(add)
@@ -75,7 +75,7 @@ function registerEdit(scripts: Command): void {
     .option('--command <text>', 'new command')
     .option(...fileOption)
     .action(async (wanted: string, { name, command: typed, file }: EditOptions) => {
-      const command = await commandOf(typed, file)
+      const command = await readCommand(typed, file)
       if (name === undefined && command === undefined)
         throw usage('nothing to change', { hint: 'specify --name, --command or -F', see: 'board scripts edit --help' })
       const context = await openContext(edit)
@@ -87,7 +87,7 @@ function registerEdit(scripts: Command): void {
   example(edit, 'board scripts edit test --command "npm run test:all"', 'board scripts edit test --name check')
 }
 
-async function commandOf(typed: string | undefined, file: string | undefined): Promise<string | undefined> {
+async function readCommand(typed: string | undefined, file: string | undefined): Promise<string | undefined> {
   if (typed !== undefined && file !== undefined)
     throw usage('the command is specified twice', { hint: 'specify the command as text or with -F, not both' })
   return file === undefined ? typed : readText(file, '-F')

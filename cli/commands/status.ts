@@ -97,12 +97,12 @@ export function register(command: Command): void {
 async function showStatus(command: Command, { exitStatus }: { exitStatus?: boolean }): Promise<void> {
   const context = await openContext(command)
   const health = await context.client.server.health()
-  const [user, project] = await Promise.all([context.external ? null : context.client.auth.me(), projectOf(context)])
-  const stats = project && (await statsOf(context, project.id))
-  const agents = project && (await agentsOf(context, project.id, stats!))
+  const [user, project] = await Promise.all([context.external ? null : context.client.auth.me(), readProject(context)])
+  const stats = project && (await readStats(context, project.id))
+  const agents = project && (await countAgents(context, project.id, stats!))
   const row: Status = {
     server: { url: context.connection.url, ...health },
-    daemons: await daemonsOf(context, user),
+    daemons: await listDaemons(context, user),
     user,
     project,
     agents,
@@ -134,14 +134,14 @@ async function printStatus({ out }: Context, row: Status): Promise<void> {
 }
 
 /** The daemons that share the board, for administrators. */
-async function daemonsOf({ client }: Context, user: Status['user']): Promise<Daemon[] | null> {
+async function listDaemons({ client }: Context, user: Status['user']): Promise<Daemon[] | null> {
   if (user === null || user.role === 'user') return null
   const daemons = await client.server.daemons()
   return daemons.length === 0 ? null : daemons
 }
 
 /** Returns the current project. Returns null if none is selected, because the server's status is useful without it. */
-async function projectOf(context: Context): Promise<Status['project']> {
+async function readProject(context: Context): Promise<Status['project']> {
   try {
     const { id, name } = await context.project()
     return { id, name, from: context.selection.project?.from ?? 'the working folder' }
@@ -151,7 +151,7 @@ async function projectOf(context: Context): Promise<Status['project']> {
   }
 }
 
-async function statsOf(context: Context, id: string): Promise<Stats> {
+async function readStats(context: Context, id: string): Promise<Stats> {
   if (!context.external) return context.client.projects.stats({ id })
   try {
     const stats = await context.client.external.stats({ projectId: id })
@@ -167,7 +167,7 @@ async function statsOf(context: Context, id: string): Promise<Stats> {
  * Counts active agents by status. For a key that cannot read agents, uses the card counts, which omit cards outside of
  * boards.
  */
-async function agentsOf({ client, external }: Context, projectId: string, { byStatus }: Stats): Promise<Agents> {
+async function countAgents({ client, external }: Context, projectId: string, { byStatus }: Stats): Promise<Agents> {
   const statuses = external ? undefined : (await client.agents.active({ projectId })).map(({ status }) => status)
   return Object.fromEntries(
     active.map(name => [name, statuses ? statuses.filter(status => status === name).length : (byStatus[name] ?? 0)]),

@@ -53,7 +53,7 @@ export function register(templates: Command): void {
   )
     .option('--shared', 'share the template with all users (admins only)')
     .action(async (name: string, options: ColumnOptions) => {
-      const wanted = await columnsOf(options)
+      const wanted = await readColumns(options)
       if (!wanted)
         throw usage('which columns?', {
           hint: 'specify --column, for example --column Build:active, or --columns-file',
@@ -87,7 +87,7 @@ function registerEdit(templates: Command): void {
     .option('--shared', 'share the template with all users (admins only)')
     .option('--no-shared', 'make the template private')
     .action(async (wanted: string, options: ColumnOptions & { name?: string }) => {
-      const changed = await columnsOf(options)
+      const changed = await readColumns(options)
       if (options.name === undefined && options.shared === undefined && !changed)
         throw usage('nothing to change', {
           hint: 'specify --name, --shared, --column or --columns-file',
@@ -142,7 +142,7 @@ function templateColumn(text: string, before: TemplateColumns | undefined): Temp
 }
 
 /** Returns the columns from the options. The server validates the columns of a file. */
-async function columnsOf({ column, columnsFile }: ColumnOptions): Promise<TemplateColumns | undefined> {
+async function readColumns({ column, columnsFile }: ColumnOptions): Promise<TemplateColumns | undefined> {
   if (columnsFile === undefined) return column
   const read = await readJson(columnsFile, '--columns-file')
   return (Array.isArray(read) ? read : ((read as { columns?: unknown } | null)?.columns ?? read)) as TemplateColumns

@@ -63,7 +63,7 @@ export async function chooseProject(
   context: LookupContext,
   { projects, notAccepted }: Candidates,
 ): Promise<CurrentProject> {
-  const closest = projects.length > 1 ? await oneOf(context, projects) : projects[0]
+  const closest = projects.length > 1 ? await askForProject(context, projects) : projects[0]
   if (closest) return closest
   if (notAccepted.length > 0)
     throw noProject(`${listNames(notAccepted)} has this folder; to use it: board projects accept ${notAccepted[0]!.id}`)
@@ -71,7 +71,7 @@ export async function chooseProject(
 }
 
 /** Asks the person to select one of several projects in a folder. @throws Failure (usage) without a terminal */
-async function oneOf<T extends Named>(context: LookupContext, projects: readonly T[]): Promise<T> {
+async function askForProject<T extends Named>(context: LookupContext, projects: readonly T[]): Promise<T> {
   if (!context.mayAsk)
     throw usage('several projects have this folder', {
       hint: `select one with -P: ${listNames(projects)}`,

@@ -69,9 +69,9 @@ export async function resolveProject(context: LookupContext, wanted: string): Pr
 
 /** A board of a project by name or ID. */
 export async function resolveBoard(context: LookupContext, projectId: string, wanted: string): Promise<Named> {
-  const isIn = async (other: string) => hasId(await boardsOf(context, other), wanted)
+  const isIn = async (other: string) => hasId(await listBoards(context, other), wanted)
   return orElsewhere(context, { kind: 'board', id: idOf(wanted), projectId }, isIn, async () =>
-    pickNamed('board', await boardsOf(context, projectId), wanted, 'board boards list'),
+    pickNamed('board', await listBoards(context, projectId), wanted, 'board boards list'),
   )
 }
 
@@ -84,11 +84,11 @@ export async function resolveColumn(
   wanted: string,
   boardId?: string,
 ): Promise<Named & { boardId: string; columnType: string }> {
-  const columns = await columnsOf(context, projectId, boardId)
+  const columns = await listColumns(context, projectId, boardId)
   const same = columns.filter(({ name }) => name.toLowerCase() === wanted.toLowerCase())
   const onDefault = same.length > 1 ? await onDefaultBoard(context, projectId, same) : []
   const meant = onDefault.length > 0 && !columns.some(({ id }) => id === wanted) ? onDefault : columns
-  const isIn = async (other: string) => hasId(await columnsOf(context, other), wanted)
+  const isIn = async (other: string) => hasId(await listColumns(context, other), wanted)
   return orElsewhere(context, { kind: 'column', id: idOf(wanted), projectId }, isIn, () =>
     pickNamed('column', meant, wanted, 'board columns list'),
   )
@@ -99,7 +99,7 @@ async function onDefaultBoard<T extends { boardId: string }>(
   projectId: string,
   columns: T[],
 ): Promise<T[]> {
-  const [first] = await boardsOf(context, projectId)
+  const [first] = await listBoards(context, projectId)
   return columns.filter(({ boardId }) => boardId === first?.id)
 }
 
@@ -230,13 +230,13 @@ export function pickPerson<T extends { email: string; userId: string | null }>(
 }
 
 /** Returns a project's boards, from the routes that the token can call. */
-export async function boardsOf(context: LookupContext, projectId: string): Promise<Named[]> {
+export async function listBoards(context: LookupContext, projectId: string): Promise<Named[]> {
   if (!context.external) return context.client.boards.list({ projectId })
   return (await context.client.external.boards({ projectId })).map(({ id, name }) => ({ id: String(id), name }))
 }
 
 /** Returns a project's columns, from the routes that the token can call. */
-export async function columnsOf(
+export async function listColumns(
   context: LookupContext,
   projectId: string,
   boardId?: string,

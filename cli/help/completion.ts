@@ -51,14 +51,14 @@ async function complete(program: Command, words: readonly string[]): Promise<Com
   const { command, given, pending } = line
   const fields = mayBeFields ? await matchingFields(command, word) : []
   if (fields.length > 0) return fields
-  if (pending) return matching(await valuesOf(program, pending, line), word)
+  if (pending) return matching(await listValues(program, pending, line), word)
   if (word.startsWith('-') && !given.includes('--')) return completeOption(program, line, word)
   const below = commandsOf(command)
   if (given.length === 0 && below.length > 0) return matching(below, word)
   const argument = argumentAt(command, given.length)
   return argument
     ? matching(
-        await valuesOf(program, argument, line),
+        await listValues(program, argument, line),
         word,
         argument.variadic ? given.slice(command.registeredArguments.length - 1) : [],
       )
@@ -109,7 +109,7 @@ async function completeOption(program: Command, line: Line, word: string): Promi
     ? []
     : name === '--json'
       ? await matchingFields(line.command, inline)
-      : await valuesOf(program, option, line)
+      : await listValues(program, option, line)
   return typeof values === 'string'
     ? values
     : matching(
@@ -152,7 +152,7 @@ function argumentAt({ registeredArguments }: Command, at: number): Argument | un
 }
 
 /** Returns the values of an option or argument: its choices, or the values of its placeholder (`<column>`). */
-async function valuesOf(program: Command, taker: Option | Argument, { command, given }: Line): Promise<Completion> {
+async function listValues(program: Command, taker: Option | Argument, { command, given }: Line): Promise<Completion> {
   if (taker.argChoices) return taker.argChoices.map(value => ({ value }))
   const placeholder = 'flags' in taker ? (/[<[]([\w-]+)/.exec(taker.flags)?.[1] ?? '') : taker.name()
   if (/^files?$/.test(placeholder)) return 'files'

@@ -1,8 +1,8 @@
 import type { Command } from 'commander'
-import { offersOf, type AgentScope } from '../agents/offers.ts'
+import { listOffers, type AgentScope } from '../agents/offers.ts'
 import { openContext, type Context } from '../context/context.ts'
 import { readSettings } from '../context/profiles.ts'
-import { boardsOf, columnsOf, resolveOrganization, resolveWebhook, type Named } from '../context/resolve.ts'
+import { listBoards, listColumns, resolveOrganization, resolveWebhook, type Named } from '../context/resolve.ts'
 
 /** A candidate for the word at the cursor. */
 export interface Candidate {
@@ -25,7 +25,7 @@ const maxNewest = 100
 const sources: Record<string, Source> = {
   project: async ({ client, external }) =>
     external ? [] : candidatesByName(await client.projects.list(), project => project.path),
-  board: async context => candidatesByName(await boardsOf(context, (await context.project()).id)),
+  board: async context => candidatesByName(await listBoards(context, (await context.project()).id)),
   column: columnCandidates,
   card: cardCandidates,
   label: labelCandidates,
@@ -128,7 +128,7 @@ function candidatesByName<T extends Named>(
 /** A name on the default board selects its column there, even if other boards have a column of the same name. */
 async function columnCandidates(context: Context): Promise<Candidate[]> {
   const { id: projectId } = await context.project()
-  const [[first], columns] = await Promise.all([boardsOf(context, projectId), columnsOf(context, projectId)])
+  const [[first], columns] = await Promise.all([listBoards(context, projectId), listColumns(context, projectId)])
   const onDefault = columns.filter(({ boardId }) => boardId === first?.id)
   return candidatesByName(
     columns,
@@ -217,7 +217,7 @@ function agentOffers(kind: 'models' | 'modes' | 'efforts'): Source {
     const { agent, agentProfile, column } = options as Record<string, string | undefined>
     const named = command.registeredArguments[0]?.name() ?? ''
     const meant = { agent, profile: agentProfile, column, ...(named in nearest && { [nearest[named]!]: given[0] }) }
-    return (await offersOf(context, meant))[kind].map(({ id, name }) => ({ value: id, about: name }))
+    return (await listOffers(context, meant))[kind].map(({ id, name }) => ({ value: id, about: name }))
   }
 }
 

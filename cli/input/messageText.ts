@@ -14,7 +14,7 @@ export const addFileOption = (command: Command, what: string): Command =>
  * Returns the text from the argument or from the file.
  * @throws Failure (usage) if both are set
  */
-export async function textOf(text: string | undefined, { file }: TextOptions): Promise<string | undefined> {
+export async function readOptionalText(text: string | undefined, { file }: TextOptions): Promise<string | undefined> {
   if (text !== undefined && file !== undefined) throw usage('the text can come from the argument or from -F, not both')
   return file === undefined ? text : readText(file, '-F')
 }
@@ -23,8 +23,8 @@ export async function textOf(text: string | undefined, { file }: TextOptions): P
  * The message to send.
  * @throws Failure (usage) when there is none
  */
-export async function messageOf(text: string | undefined, options: TextOptions): Promise<string> {
-  const message = await textOf(text, options)
+export async function readMessage(text: string | undefined, options: TextOptions): Promise<string> {
+  const message = await readOptionalText(text, options)
   if (message === undefined || message.trim() === '')
     throw usage('no message is specified', { hint: 'specify it as an argument, or -F file, or -F - for stdin' })
   return message

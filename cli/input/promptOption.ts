@@ -13,5 +13,5 @@ export const addPromptOptions = (command: Command): Command =>
     .addOption(new Option('-F, --prompt-file <file>', 'file with the prompt, or - for stdin'))
 
 /** Returns the prompt from the options. Undefined if there is none. */
-export const promptOf = async ({ prompt, promptFile }: PromptOptions): Promise<string | undefined> =>
+export const readPrompt = async ({ prompt, promptFile }: PromptOptions): Promise<string | undefined> =>
   promptFile === undefined ? prompt : readText(promptFile, '--prompt-file')

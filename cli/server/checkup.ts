@@ -55,7 +55,7 @@ function node(): Finding {
 }
 
 async function git(): Promise<Finding> {
-  const versionText = await outputOf('git', ['--version'])
+  const versionText = await readOutput('git', ['--version'])
   if (versionText === undefined) return failed('Git', 'is not installed', 'install Git: agents work in Git worktrees')
   const version = /\d+\.\d+(\.\d+)?/.exec(versionText)?.[0] ?? ''
   return isAtLeast(version, minGitVersion)
@@ -292,7 +292,7 @@ function isAtLeast(version: string, [major, minor]: readonly [number, number]): 
   return ownMajor > major || (ownMajor === major && ownMinor >= minor)
 }
 
-async function outputOf(file: string, args: string[]): Promise<string | undefined> {
+async function readOutput(file: string, args: string[]): Promise<string | undefined> {
   const { execa } = await import('execa')
   const { exitCode, stdout } = await execa(file, args, { timeout: 5000, reject: false })
   return exitCode === 0 ? stdout : undefined

@@ -4,7 +4,7 @@ import { inItsProject } from '../../cards/cardApi.ts'
 import { openContext } from '../../context/context.ts'
 import { usage } from '../../failures/failure.ts'
 import { example, prints } from '../../help/help.ts'
-import { addFileOption, messageOf, type TextOptions } from '../../input/messageText.ts'
+import { addFileOption, readMessage, type TextOptions } from '../../input/messageText.ts'
 
 interface AnswerOptions extends TextOptions {
   request?: string
@@ -32,7 +32,7 @@ export function registerAnswer(agents: Command): void {
         throw usage('no answer is specified', {
           hint: 'use an argument, -F FILE, -F - (stdin) or --option, or let the agent decide with --decline',
         })
-      const text = option === undefined && !decline ? await messageOf(words, texts) : undefined
+      const text = option === undefined && !decline ? await readMessage(words, texts) : undefined
       const context = await openContext(answer)
       await inItsProject(context, id, async place => {
         const question = findQuestion(await openQuestions(context, place), place, request)

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import type { Contract } from '../../../src/contract/index.ts'
 import type { Output } from '../../../src/contract/route.ts'
-import { agentFieldsOf, chosenAgent } from '../../agents/agentOption.ts'
+import { readAgentFields, chosenAgent } from '../../agents/agentOption.ts'
 import { chosenCredential, resolveAgentProfile } from '../../context/resolve.ts'
 import { openUserContext, type Context } from '../../context/context.ts'
 import { usage } from '../../failures/failure.ts'
@@ -102,7 +102,7 @@ function registerAdd(profiles: Command): void {
     const profile = await context.client.agentProfiles.create({
       name,
       agent: id,
-      ...(await profileFieldsOf(context, options)),
+      ...(await readProfileFields(context, options)),
     })
     context.out.done(
       `Added profile ${profile.name}. Choose it: board cards edit <card> --agent-profile ${profile.name}`,
@@ -136,7 +136,7 @@ function registerEdit(profiles: Command): void {
         })
       const context = await openUserContext(edit)
       const { id, name } = await resolveAgentProfile(context, wanted)
-      const { environment, ...change } = await profileFieldsOf(context, options)
+      const { environment, ...change } = await readProfileFields(context, options)
       const removed = Object.fromEntries((options.removeEnv ?? []).map(variable => [variable, null]))
       const edited = await context.client.agentProfiles.update({
         id,
@@ -176,10 +176,10 @@ function registerDelete(profiles: Command): void {
 }
 
 /** Returns the options as request fields. `none` clears a value. */
-async function profileFieldsOf(context: Context, options: Options) {
+async function readProfileFields(context: Context, options: Options) {
   const { command, arg, env, envFrom, credential } = options
   const isNone = (values: readonly string[] | undefined) => values?.length === 1 && values[0] === 'none'
-  const { model, mode, effort } = await agentFieldsOf(context, options)
+  const { model, mode, effort } = await readAgentFields(context, options)
   return {
     command: isNone(command) ? null : command,
     args: isNone(arg) ? [] : arg,

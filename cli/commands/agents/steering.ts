@@ -16,7 +16,7 @@ import {
   type AnswerOptions,
   type Question,
 } from '../../agents/questions.ts'
-import { addFileOption, messageOf, textOf, type TextOptions } from '../../input/messageText.ts'
+import { addFileOption, readMessage, readOptionalText, type TextOptions } from '../../input/messageText.ts'
 import type { Column } from '../../output/output.ts'
 import { askYesOrNo } from '../../input/prompt.ts'
 import { reconnectOption } from '../../requests/outage.ts'
@@ -76,7 +76,7 @@ function registerSend(agents: Command): void {
       'message',
     ),
   ).action(async (id: string, text: string | undefined, options: TextOptions & AttachOptions) => {
-    const content = await messageOf(text, options)
+    const content = await readMessage(text, options)
     const context = await openContext(send)
     const message = await inItsProject(context, id, async place =>
       sendWith(
@@ -172,7 +172,7 @@ function registerApprove(agents: Command): void {
     .option('--always', 'select the answer that also applies to similar requests')
     .option('--feedback <text>', 'text for the agent, as its next message')
     .action(async (id: string, { request, feedback: text, file, ...answer }: ApproveOptions) => {
-      const feedback = await textOf(text, { file })
+      const feedback = await readOptionalText(text, { file })
       if (feedback?.trim() === '') throw usage('the feedback is empty')
       const context = await openContext(approve)
       const { approved } = await inItsProject(context, id, async place => {

@@ -176,7 +176,7 @@ async function findBackup({ client }: Context, filename: string): Promise<Backup
 
 /** Uploads a file unless the server has it already. Returns its name on the server. */
 async function uploadOnce(context: Context, path: string): Promise<string> {
-  const sha256 = await hashOf(path)
+  const sha256 = await hashFile(path)
   const present = (await context.client.backups.list()).find(each => each.sha256 === sha256)
   return (present ?? (await uploadBackup(context, path))).filename
 }
@@ -245,7 +245,7 @@ const isFile = (path: string): Promise<boolean> =>
     () => false,
   )
 
-async function hashOf(path: string): Promise<string> {
+async function hashFile(path: string): Promise<string> {
   const hash = createHash('sha256')
   for await (const chunk of createReadStream(path) as AsyncIterable<Buffer>) hash.update(chunk)
   return hash.digest('hex')

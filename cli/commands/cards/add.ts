@@ -1,5 +1,5 @@
 import { Option, type Command } from 'commander'
-import { addChoiceOptions, agentFieldsOf, type ChoiceOptions } from '../../agents/agentOption.ts'
+import { addChoiceOptions, readAgentFields, type ChoiceOptions } from '../../agents/agentOption.ts'
 import { collect } from '../../parsing/arguments.ts'
 import { runBulk } from '../../input/bulk.ts'
 import { cardBrief } from '../../cards/cardColumns.ts'
@@ -18,7 +18,7 @@ import { checkFiles, upload, type AttachOptions } from '../../cards/upload.ts'
 import { readText } from '../../input/prompt.ts'
 import { withFittingPrompt } from '../../cards/longPrompt.ts'
 import { addPromptOptions, type PromptOptions } from '../../input/promptOption.ts'
-import { boardsOf, columnsOf, resolveColumn } from '../../context/resolve.ts'
+import { listBoards, listColumns, resolveColumn } from '../../context/resolve.ts'
 
 interface AddOptions extends PromptOptions, ChoiceOptions, AttachOptions, PlanOptions {
   assignee?: string[]
@@ -222,7 +222,7 @@ async function add(
       column: isStarted || (options.run && options.startAt) ? await columnToRunIn(context, projectId, column) : column,
       labels: [...new Set([...(text.labels ?? []), ...(options.label ?? [])])],
       useWorktree: options.worktree && text.useWorktree !== false,
-      ...(await agentFieldsOf(context, {
+      ...(await readAgentFields(context, {
         agent: options.agent ?? text.agent,
         agentProfile: options.agentProfile ?? text.profile,
         model: options.model ?? text.model,
@@ -262,7 +262,7 @@ async function withFiles(context: Context, made: Card, files: readonly string[],
 }
 
 async function columnToRunIn(context: Context, projectId: string, column?: Column): Promise<{ id: string }> {
-  const boardId = column?.boardId ?? (await boardsOf(context, projectId))[0]?.id
+  const boardId = column?.boardId ?? (await listBoards(context, projectId))[0]?.id
   return activeColumn(context, { projectId, boardId, columnId: column?.id })
 }
 
@@ -293,6 +293,6 @@ async function findByTitle(
 }
 
 async function firstColumn(context: Context, projectId: string): Promise<string | undefined> {
-  const boards = await boardsOf(context, projectId)
-  return (await columnsOf(context, projectId, boards[0]?.id))[0]?.id
+  const boards = await listBoards(context, projectId)
+  return (await listColumns(context, projectId, boards[0]?.id))[0]?.id
 }

@@ -1,6 +1,12 @@
 import { Option, type Command } from 'commander'
 import type { AgentChoice } from '../../../src/contract/agents/agentChoice.ts'
-import { addChoiceOptions, choiceFlags, agentFieldsOf, isChosen, type ChoiceOptions } from '../../agents/agentOption.ts'
+import {
+  addChoiceOptions,
+  choiceFlags,
+  readAgentFields,
+  isChosen,
+  type ChoiceOptions,
+} from '../../agents/agentOption.ts'
 import { collect, orWord, wordAsNull } from '../../parsing/arguments.ts'
 import { runBulk, readIds } from '../../input/bulk.ts'
 import { assigneeNames } from '../../../src/boardModel/plan.ts'
@@ -153,7 +159,7 @@ async function editEach(
 ): Promise<void> {
   const { title, parent, base, baseCard, addAssignee, removeAssignee, addLabel = [], removeLabel = [] } = options
   const { watch: watching, worktree: useWorktree, auto: autoMode } = options
-  const choice = await agentFieldsOf(context, options)
+  const choice = await readAgentFields(context, options)
   const fields = {
     title,
     prompt,

@@ -6,7 +6,7 @@ import { count } from '../../parsing/arguments.ts'
 import { cardColumns, planColumns } from '../../cards/cardColumns.ts'
 import type { Card } from '../../cards/cardApi.ts'
 import { listCards, type CardFilter, type CardQuery } from '../../cards/cardListing.ts'
-import { addPlanFilters, planFilterOf, type PlanFilterOptions } from '../../cards/planOptions.ts'
+import { addPlanFilters, readPlanFilter, type PlanFilterOptions } from '../../cards/planOptions.ts'
 import { openContext, requireScreen, requireUser, type Context } from '../../context/context.ts'
 import { example, prints } from '../../help/help.ts'
 import { resolveColumn } from '../../context/resolve.ts'
@@ -64,7 +64,7 @@ export function registerVerbs(cards: Command): void {
         'all',
       ]),
     )
-    .action(async (options: ListOptions) => listCardsOf(await openContext(list), options))
+    .action(async (options: ListOptions) => runList(await openContext(list), options))
   prints(list, 'cards.list', 'columnType')
   example(
     list,
@@ -78,7 +78,7 @@ export function registerVerbs(cards: Command): void {
   )
 }
 
-async function listCardsOf(context: Context, options: ListOptions): Promise<void> {
+async function runList(context: Context, options: ListOptions): Promise<void> {
   const project = await context.project()
   if (options.web) return showPage(context, pagePath.project(project.id))
   const filter: CardFilter = {
@@ -89,7 +89,7 @@ async function listCardsOf(context: Context, options: ListOptions): Promise<void
     archived: options.archived,
     ready: options.ready,
     blocked: options.blocked,
-    ...(await planFilterOf(context, project.id, options)),
+    ...(await readPlanFilter(context, project.id, options)),
   }
   const limit = options.all ? Infinity : options.limit
   const query = { projectId: project.id, filter, limit, withColumns: showsColumns(context) }

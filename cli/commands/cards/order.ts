@@ -3,7 +3,7 @@ import { cardFields } from '../../cards/cardColumns.ts'
 import { inItsProject } from '../../cards/cardApi.ts'
 import { cardIds } from '../../cards/cardIds.ts'
 import { changeFromPresent } from '../../cards/changeFromPresent.ts'
-import { assigneeFilterText, planFilterOf } from '../../cards/planOptions.ts'
+import { assigneeFilterText, readPlanFilter } from '../../cards/planOptions.ts'
 import { openContext, type Context } from '../../context/context.ts'
 import { usage } from '../../failures/failure.ts'
 import { example, prints } from '../../help/help.ts'
@@ -37,7 +37,7 @@ export function registerVerbs(cards: Command): void {
         context,
         {
           projectId,
-          filter: { ready: true, ...(await planFilterOf(context, projectId, { assignee })) },
+          filter: { ready: true, ...(await readPlanFilter(context, projectId, { assignee })) },
           limit: all ? Infinity : limit,
           withColumns: showsColumns(context),
         },

@@ -6,7 +6,7 @@ import { usage } from '../../failures/failure.ts'
 import { example, prints } from '../../help/help.ts'
 import type { Column } from '../../output/output.ts'
 import { readJson } from '../../input/readJson.ts'
-import { pickNamed, columnsOf } from '../../context/resolve.ts'
+import { pickNamed, listColumns } from '../../context/resolve.ts'
 
 interface Step {
   columnId: string
@@ -78,7 +78,7 @@ async function setSteps(context: Context, place: CardPlace, input: unknown) {
       see: 'board cards pipeline --help',
     })
   const { boardId } = await getCard(context, place)
-  const columns = await columnsOf(context, place.projectId, boardId)
+  const columns = await listColumns(context, place.projectId, boardId)
   return context.client.cards.setPipeline({
     ...place,
     steps: steps.map((step: Step & { column?: string }) => {

@@ -8,7 +8,7 @@ import { openContext, type Context } from '../../context/context.ts'
 import { idOf } from '../../context/resolve.ts'
 import { usage } from '../../failures/failure.ts'
 import { example, prints } from '../../help/help.ts'
-import { addFileOption, textOf, type TextOptions } from '../../input/messageText.ts'
+import { addFileOption, readOptionalText, type TextOptions } from '../../input/messageText.ts'
 import { confirm } from '../../input/prompt.ts'
 import type { Column } from '../../output/output.ts'
 import { escapeControls, relativeTime } from '../../output/text.ts'
@@ -51,7 +51,7 @@ export function registerVerbs(cards: Command): void {
     .addOption(new Option('--delete <id>', 'ID of the comment to delete').conflicts(['edit', 'mention', 'file']))
     .option('-y, --yes', 'skip the confirmation prompt')
     .action(async (id: string, given: string | undefined, options: CommentOptions) => {
-      const text = await textOf(given, options)
+      const text = await readOptionalText(given, options)
       const context = await openContext(comment)
       await inItsProject(context, id, place => performComment(context, place, text, options))
     })

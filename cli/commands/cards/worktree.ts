@@ -5,7 +5,7 @@ import { getCard, inItsProject, type Card, type CardPlace } from '../../cards/ca
 import { openContext, type Context } from '../../context/context.ts'
 import { Failure, usage } from '../../failures/failure.ts'
 import { example, prints } from '../../help/help.ts'
-import { git, hasBranch, isBranchName, topLevelOf, worktreeOf } from '../../cards/localGit.ts'
+import { git, hasBranch, isBranchName, findTopLevel, findWorktree } from '../../cards/localGit.ts'
 import type { Column } from '../../output/output.ts'
 
 interface Place extends Card {
@@ -90,7 +90,7 @@ async function withFolder(context: Context, place: CardPlace, card: Card): Promi
     ...(context.external ? [] : [(await context.client.projects.get({ id: place.projectId })).path]),
   ]
   for (const folder of folders) {
-    const worktreePath = await worktreeOf(folder, gitBranch)
+    const worktreePath = await findWorktree(folder, gitBranch)
     if (worktreePath !== undefined) return { ...card, managed: true, worktreePath }
   }
   return { ...card, managed: true }
@@ -102,7 +102,7 @@ async function checkedOut(context: Context, place: CardPlace, { id, gitBranch: b
       hint: 'the agent creates the branch when it starts',
       see: `board agents view ${id}`,
     })
-  const top = await topLevelOf(process.cwd())
+  const top = await findTopLevel(process.cwd())
   if (top === undefined) throw usage('the working folder is not in a Git repository')
   if (!(await isBranchName(top, branch))) throw new Failure('failure', 'the server sent an invalid branch name')
   const { code, stdout, stderr } = await git(top, 'status', '--porcelain', '--untracked-files=no')
@@ -110,7 +110,7 @@ async function checkedOut(context: Context, place: CardPlace, { id, gitBranch: b
   if (stdout !== '')
     throw new Failure('conflict', 'the working folder has local changes', { hint: 'commit or stash them first' })
   const isHere = await hasBranch(top, branch)
-  const elsewhere = isHere ? await worktreeOf(top, branch) : undefined
+  const elsewhere = isHere ? await findWorktree(top, branch) : undefined
   if (elsewhere !== undefined && elsewhere !== top) await switchTo(top, '--detach', `refs/heads/${branch}`)
   else if (isHere) await switchTo(top, '--no-guess', branch)
   else await fetchBranch(top, id, branch)

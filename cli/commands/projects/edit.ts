@@ -1,6 +1,6 @@
 import { Option, type Command } from 'commander'
 import { resolve as absolute } from 'node:path'
-import { addChoiceOptions, choiceFlags, agentFieldsOf, type ChoiceOptions } from '../../agents/agentOption.ts'
+import { addChoiceOptions, choiceFlags, readAgentFields, type ChoiceOptions } from '../../agents/agentOption.ts'
 import { collect, count, countFromZero, orWord, wordAsNull } from '../../parsing/arguments.ts'
 import { openUserContext, type Context } from '../../context/context.ts'
 import { addApprovalOptions, approvalFlags, changedApprovals, type ApprovalOptions } from '../../projects/approvals.ts'
@@ -51,7 +51,7 @@ export function registerEdit(projects: Command): void {
       const usageLimits = await changedLimits(context, id, options)
       const edited = await context.client.projects.update({
         id,
-        ...(await changeOf(context, options)),
+        ...(await readChange(context, options)),
         repositories: await changedRepositories(context, id, options),
         usageLimits,
         onSilence: options.onSilence,
@@ -119,9 +119,9 @@ const addTroubleOptions = (edit: Command): Command =>
       ).argParser(afterMergeIn),
     )
 
-const changeOf = async (context: Context, { name, path, org, ...choice }: EditOptions) => ({
+const readChange = async (context: Context, { name, path, org, ...choice }: EditOptions) => ({
   name,
   path: path === undefined ? undefined : absolute(path),
-  ...(await agentFieldsOf(context, choice)),
+  ...(await readAgentFields(context, choice)),
   organizationId: org === undefined ? undefined : org === 'none' ? null : (await resolveOrganization(context, org)).id,
 })

@@ -79,7 +79,7 @@ export function registerSandbox(projects: Command): void {
       if (Object.keys(options).length === 0) return showSandbox(context, id)
       const { sandbox: edited } = await context.client.projects.update({
         id,
-        sandbox: await changeOf(context, id, options),
+        sandbox: await readChange(context, id, options),
       })
       await context.out.did(
         edited,
@@ -127,7 +127,7 @@ export function statusLines(
   return [`Agents run without a sandbox: ${reason}`, ...(advice === null ? [] : [advice])]
 }
 
-async function changeOf(
+async function readChange(
   { client }: Context,
   id: string,
   { allow, disallow, cache, maxMemory, maxProcesses, maxFile, maxTime, ...rest }: Options,

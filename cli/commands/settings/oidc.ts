@@ -114,7 +114,7 @@ async function set(context: Context, options: Options): Promise<OidcSettings> {
     throw usage('-F and --client-secret-stdin are mutually exclusive')
   const settings =
     options.file === undefined
-      ? await settingsOf(context, options)
+      ? await askForSettings(context, options)
       : { ...((await readJson(options.file, '-F')) as Given), ...issuerFieldsOf(options), ...restrictionsOf(options) }
   if (settings.emailVerification === 'assumed') await confirm(context, trustQuestion, options.yes)
   const changed = await context.client.oidc.set(settings)
@@ -126,7 +126,7 @@ const trustQuestion =
   'Trust email addresses if the provider sends no email_verified (false still fails)? Anyone who can set an address there gets the account with that address.'
 
 /** Returns the settings from the options. Required settings that are not set keep the server's value, except the secret. */
-async function settingsOf(context: Context, options: Options): Promise<Given> {
+async function askForSettings(context: Context, options: Options): Promise<Given> {
   const { issuerUrl, clientId } = { ...(await context.client.oidc.get()), ...issuerFieldsOf(options) }
   return {
     issuerUrl: issuerUrl ?? (await askForLine(context, 'Issuer URL', '--issuer')),

@@ -24,13 +24,13 @@ export async function runUserCommand(
   { command, cardId, cardIds }: JobOf<'userCommand'>,
   suspendWhile: JobHooks['suspendWhile'],
 ): Promise<Msg | void> {
-  const env = { ...process.env, ...(await environmentOf(context, shown, cardId, cardIds)) }
+  const env = { ...process.env, ...(await readEnvironment(context, shown, cardId, cardIds)) }
   if (!command.background) return suspendWhile(() => inTerminal(command, env))
   return inBackground(command, env)
 }
 
 /** Variables that describe the card. They contain no token: the command reads its own. */
-async function environmentOf(
+async function readEnvironment(
   { client, selection }: Context,
   { projectId, projectName }: ShownBoard,
   cardId: string | undefined,
