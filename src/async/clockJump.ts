@@ -1,3 +1,5 @@
+import type { Clock } from './clock.ts'
+
 /** The minimum difference between the two clocks that counts as a change of the clock. Smaller ones are drift. */
 const jumpMs = 1000
 
@@ -7,7 +9,7 @@ const jumpMs = 1000
  * @param sinceStart false: the first call always runs the work, because an earlier server might have had another time
  */
 export function createClockJumpCheck(
-  { clock }: { clock(): Date },
+  { clock }: { clock: Clock },
   work: () => Promise<void>,
   sinceStart = true,
 ): () => Promise<void> {

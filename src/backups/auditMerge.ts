@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import type { Clock } from '../async/clock.ts'
 import type { ServerConfig } from '../config/server.ts'
 import { Problem } from '../contract/errors.ts'
 import { insertAuditRow, mergeAudit, type NewAuditRow } from '../store/server/audit.ts'
@@ -40,7 +41,7 @@ export async function keepAudit(
     })
 }
 
-async function mergeFrom(path: string, to: Database, clock: () => Date): Promise<void> {
+async function mergeFrom(path: string, to: Database, clock: Clock): Promise<void> {
   const from = openDatabase({ path, clock })
   await mergeAudit(from, to).finally(() => from.close())
 }

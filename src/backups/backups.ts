@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { mkdir, open, rm, statfs, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { Clock } from '../async/clock.ts'
 import { createSerialQueue } from '../async/serialQueue.ts'
 import type { Log } from '../config/log.ts'
 import type { Backup, BackupOrigin } from '../contract/server/backups.ts'
@@ -54,7 +55,7 @@ export interface Backups {
 interface BackupDependencies {
   dataDir: string
   source: Source
-  clock: () => Date
+  clock: Clock
   log: Log
 }
 

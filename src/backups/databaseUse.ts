@@ -3,6 +3,7 @@ import { lstat, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import * as v from 'valibot'
+import type { Clock } from '../async/clock.ts'
 import { coalesce } from '../async/coalesce.ts'
 import type { Log } from '../config/log.ts'
 import { Problem } from '../contract/errors.ts'
@@ -72,7 +73,7 @@ export const clearUse = (db: Database): Promise<void> => db.transaction(tx => de
  * Marks the database as used by this run until it closes, and records the newest event at most once per second, after its commit.
  * @throws the file system's error if the record cannot be written at first
  */
-export async function markUse(db: EmbeddedDatabase, dataDir: string, clock: () => Date): Promise<Database> {
+export async function markUse(db: EmbeddedDatabase, dataDir: string, clock: Clock): Promise<Database> {
   const run = randomBytes(16).toString('hex')
   await db.transaction(tx => writeServerSetting(tx, settingName, run))
   // The mark counts once it is in the file itself.

@@ -1,3 +1,4 @@
+import { systemClock } from '../async/clock.ts'
 import { copyBoard } from '../store/engine/boardCopy.ts'
 import type { Database } from '../store/engine/database.ts'
 import { openDatabase } from '../store/engine/open.ts'
@@ -10,7 +11,7 @@ import { migrate } from '../store/engine/migrate.ts'
  * @throws Problem DISK_FULL, DATABASE_BUSY if the server does not respond
  */
 export async function dumpDatabase(db: Database, to: string): Promise<void> {
-  const target = openDatabase({ path: to, clock: () => new Date() })
+  const target = openDatabase({ path: to, clock: systemClock })
   try {
     await migrate(target)
     await db.snapshot(from => copyBoard(from, target, { hostOf: before => before, requireFree: async () => {} }))

@@ -1,5 +1,6 @@
 import { lookup, type LookupAddress } from 'node:dns'
 import { availableParallelism, homedir } from 'node:os'
+import { systemClock, type Clock } from '../async/clock.ts'
 import { isLoopbackHost } from '../contract/networkHosts.ts'
 import type { OauthClients } from './oauthClients.ts'
 
@@ -113,7 +114,7 @@ export interface ServerConfig {
    * local connections are not trusted.
    */
   socketTables: string
-  clock: () => Date
+  clock: Clock
   lookup: Lookup
 }
 
@@ -144,7 +145,7 @@ export const serverDefaults = {
   maxTransfers: 32,
   logLevel: 'warn',
   socketTables: '/proc/net',
-  clock: () => new Date(),
+  clock: systemClock,
   lookup,
 } satisfies Partial<ServerConfig>
 

@@ -1,5 +1,6 @@
 import type { Dispatcher } from 'undici'
 import * as v from 'valibot'
+import { systemClock, type Clock } from '../async/clock.ts'
 import { backoffMs } from '../async/backoff.ts'
 import { retry } from '../async/retry.ts'
 import { EgressRefused } from '../egress/guardedLookup.ts'
@@ -21,7 +22,7 @@ const pauses = { firstMs: 250, maxMs: 2000, jitter: 0.3 }
 /** `dispatcher` connects according to the egress policy. Undefined allows any address. */
 export interface ForgeOptions {
   dispatcher: Dispatcher | undefined
-  clock?: () => Date
+  clock?: Clock
 }
 type Query = Readonly<Record<string, string | number | boolean | undefined>>
 export type Schema<T> = v.GenericSchema<unknown, T>
@@ -93,7 +94,7 @@ async function answerOf(
   request: OutboundRequest,
   isLog: boolean,
 ): Promise<OutboundAnswer> {
-  const { clock = () => new Date(), dispatcher } = options
+  const { clock = systemClock, dispatcher } = options
   const isOwn = new URL(url).origin === new URL(access.apiUrl).origin
   const headers = { ...(isOwn ? access.headers : { accept: '*/*' }), ...request.headers }
   const limitMs = isLog ? logTimeLimitMs : timeLimitMs

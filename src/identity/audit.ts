@@ -1,3 +1,4 @@
+import type { Clock } from '../async/clock.ts'
 import { throttle } from '../async/throttle.ts'
 import { causeOf, type Log } from '../config/log.ts'
 import type { Database } from '../store/engine/database.ts'
@@ -39,7 +40,7 @@ interface Failures {
   targetId: string | null
 }
 
-export function createAudit(db: Database, log: Log, clock: () => Date): Audit {
+export function createAudit(db: Database, log: Log, clock: Clock): Audit {
   let minute = 0
   let present = new Map<string, Failures>()
 

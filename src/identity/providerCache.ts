@@ -1,3 +1,4 @@
+import type { Clock } from '../async/clock.ts'
 import { discoverProvider, type Provider } from './oidcProvider.ts'
 import { fingerprintOf, openClientSecret, type OidcSettings } from './oidcSettings.ts'
 import type { Seal } from './seal.ts'
@@ -14,7 +15,7 @@ export interface ProviderCache {
   forget(): void
 }
 
-export function createProviderCache(seal: Seal, clock: () => Date): ProviderCache {
+export function createProviderCache(seal: Seal, clock: Clock): ProviderCache {
   let known: { settings: string; provider: Promise<Provider>; endsAt: number } | undefined
   return {
     of: settings => {

@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { connect as connectTo, type Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
+import type { Clock } from '../async/clock.ts'
 import { loopback } from '../cardWork/cardPorts.ts'
 import { forwardRequest, forwardUpgrade } from '../sandbox/network/forwardRequest.ts'
 import { PreviewGate, removePreviewCookies, type Admission, type CanOpen, type PreviewSession } from './previewGate.ts'
@@ -26,7 +27,7 @@ interface ProxyOptions {
   ports: readonly number[]
   connect: ConnectToProgram
   uidOf(socket: Socket): Promise<number | undefined>
-  clock(): Date
+  clock: Clock
   onError(error: unknown): void
 }
 

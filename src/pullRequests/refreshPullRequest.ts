@@ -1,3 +1,4 @@
+import type { Clock } from '../async/clock.ts'
 import { Problem } from '../contract/errors.ts'
 import type { PullRequest } from '../contract/forges/pullRequestRecords.ts'
 import * as pulls from '../domain/forges/pullRequests.ts'
@@ -14,7 +15,7 @@ import {
 
 export interface RefreshDependencies {
   db: Database
-  clock: () => Date
+  clock: Clock
   /** The forge of one of a project's repositories. @throws Problem */
   openForge(project: ProjectRow, repository: string): Promise<{ forge: Forge }>
 }

@@ -1,3 +1,4 @@
+import type { Clock } from '../async/clock.ts'
 import { shownTime } from '../domain/cards/shownTime.ts'
 import { deliver } from '../notifications/deliver.ts'
 import { listDueReminders, readNextReminder, setNextReminder, type CardToRemind } from '../store/cards/cardTimes.ts'
@@ -14,7 +15,7 @@ const maxPastMs = 86_400_000
 interface ReminderDependencies {
   db: Database
   webhooks: Pick<Webhooks, 'queueUserDelivery'>
-  clock: () => Date
+  clock: Clock
 }
 
 /** Reminds the watchers of a card, including its assignees, a day before it is due, and when it is overdue. */

@@ -1,3 +1,4 @@
+import type { Clock } from '../async/clock.ts'
 import { scheduleLimits } from '../contract/automation/schedules.ts'
 import { Problem } from '../contract/errors.ts'
 import { projectRole } from '../domain/accounts/access.ts'
@@ -30,7 +31,7 @@ interface ScheduleDependencies {
   db: Database
   webhooks: Pick<Webhooks, 'queueUserDelivery'>
   agents: Agents & { refresh(): Promise<void> }
-  clock: () => Date
+  clock: Clock
 }
 
 /** Creates the cards of schedules when they are due. */

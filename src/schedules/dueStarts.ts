@@ -1,3 +1,4 @@
+import type { Clock } from '../async/clock.ts'
 import { startInTime } from '../domain/cards/cardStarts.ts'
 import { projectRole } from '../domain/accounts/access.ts'
 import type { Caller } from '../domain/accounts/caller.ts'
@@ -17,7 +18,7 @@ export const dueStarts = ({
 }: {
   db: Database
   agents: Agents & { refresh(): Promise<void> }
-  clock: () => Date
+  clock: Clock
 }): TimedWork => ({
   duty: 'machine',
   nextAt: () => readNextStart(db),

@@ -3,6 +3,7 @@ import { copyFile, link, mkdir, open, rm, stat, type FileHandle } from 'node:fs/
 import { createReadStream } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate as breathe } from 'node:timers/promises'
+import type { Clock } from '../async/clock.ts'
 import { version as programVersion } from '../config/version.ts'
 import { Problem } from '../contract/errors.ts'
 import { storedNames } from '../store/cards/attachments.ts'
@@ -25,7 +26,7 @@ export interface ExportContext {
   db: Database
   attachmentFiles: Pick<AttachmentFiles, 'folder'>
   transfersDir: string
-  clock: () => Date
+  clock: Clock
   machineOf: MachineOf
 }
 

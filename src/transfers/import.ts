@@ -1,5 +1,6 @@
 import { setImmediate as breathe } from 'node:timers/promises'
 import * as v from 'valibot'
+import type { Clock } from '../async/clock.ts'
 import type { CardSource } from '../contract/cards/cardRecords.ts'
 import { Problem } from '../contract/errors.ts'
 import { requireRole } from '../domain/accounts/access.ts'
@@ -27,7 +28,7 @@ export interface ImportContext {
   db: Database
   daemonId: string
   attachmentFiles: AttachmentFiles
-  clock: () => Date
+  clock: Clock
   signal: AbortSignal
 }
 

@@ -1,3 +1,4 @@
+import type { Clock } from '../../async/clock.ts'
 import type { CommitSignals } from '../forges/commitSignals.ts'
 import { Problem } from '../../contract/errors.ts'
 
@@ -95,7 +96,7 @@ export interface EmbeddedDatabase extends Database {
 /** A file. `onDamage` is called once, when corruption is found, and can return a message with more detail for refused writes. */
 export interface EmbeddedOptions {
   path: string
-  clock: () => Date
+  clock: Clock
   onDamage?: (problem: Problem) => Promise<Problem>
 }
 /** A libSQL server's address, `ws:`, `wss:`, `http:`, `https:` or `libsql:`, and its token. */
@@ -103,7 +104,7 @@ export interface RemoteOptions {
   url: string
   token?: string
   host: string
-  clock: () => Date
+  clock: Clock
 }
 
 /** A row with the same unique value exists already. */

@@ -1,5 +1,6 @@
 import { chmodSync, statSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
+import type { Clock } from '../../async/clock.ts'
 import { Problem } from '../../contract/errors.ts'
 import { createCommitSignals, type CommitSignals } from '../forges/commitSignals.ts'
 import { openConnection, type Connection } from './connection.ts'
@@ -120,7 +121,7 @@ interface EmbeddedWriter {
 
 function openWriter(
   path: string,
-  clock: () => Date,
+  clock: Clock,
   { health, signals }: { health: Health; signals: CommitSignals },
 ): EmbeddedWriter {
   let connection: Connection | undefined = openConnection(path, !statSync(path, { throwIfNoEntry: false })?.size)
