@@ -134,7 +134,7 @@ function registerDelete(backups: Command): void {
   example(command, 'board backups delete board-2026-07-30T09-41-00.000Z.tar.gz', 'board backups delete --keep 10 --yes')
 }
 
-/** The names of backups that are older than the newest `keep` good ones. */
+/** The names of the backups that are older than the newest `keep` valid backups. */
 function olderThanNewest(newestFirst: readonly Backup[], keep: number): string[] {
   let good = 0
   return newestFirst

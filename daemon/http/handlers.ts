@@ -35,7 +35,7 @@ export interface Call {
   write<T, O = undefined>(work: (tx: Transaction) => Promise<T>, present?: (result: T) => O): Promise<O>
 }
 
-/** The default of `present`: the answer has no body. */
+/** The default of `present`, for a response without a body. */
 export const presentNothing = (() => undefined) as () => never
 
 /** A handler's answer as JSON text from the database, with its version. */

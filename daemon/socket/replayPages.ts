@@ -16,15 +16,16 @@ interface Part {
   frames: Frame
   seq: number
 }
-/**
- * Events of a project in order, read up to `seq`. `isFull`: more can follow. `hasLost`: some were pruned before they
- * were read. `last` is the outbox's newest seq before the read.
- */
+/** Events of a project in order. */
 interface Page {
   parts: readonly Part[]
+  /** The seq up to which events were read. */
   seq: number
+  /** Whether the page is full, so that more events can follow. */
   isFull: boolean
+  /** Whether events were pruned before they were read. */
   hasLost: boolean
+  /** The outbox's newest seq before the read. */
   last: number
 }
 

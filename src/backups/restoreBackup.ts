@@ -163,7 +163,7 @@ async function bringUp(config: ServerConfig, path: string, keep?: SignInRow & { 
       // A refresh token that was used after the backup would become valid again.
       await deleteAllOauthGrants(tx)
       await forgetTickets(tx)
-      // The data of several machines now belongs only to this one.
+      // This machine takes over the data of all machines that shared the database.
       await clearHosts(tx)
       await clearFolderRecords(tx)
       if (keep) await keepSignInToken(tx, keep)

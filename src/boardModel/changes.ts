@@ -243,7 +243,7 @@ export function withMoveRefused<T extends Moving>(state: T, moveId: number | und
   }
 }
 
-/** Repeats refused moves, now with force. */
+/** Repeats rejected moves with force. */
 export const withMovesForced = <T extends Moving>(state: T, moves: readonly Move[]): T => ({
   ...state,
   moves: [...state.moves, ...moves],

@@ -1,4 +1,4 @@
-/** One request of a page. */
+/** A request from the page to the server. */
 export interface Exchange {
   method: string
   headers: Record<string, string>

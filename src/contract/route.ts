@@ -72,7 +72,7 @@ export const viewer = (permission?: Permission, through: Through = 'projectId'):
   permission,
   through,
 })
-/** All who can work in the project. */
+/** Everyone who can work in the project. */
 export const member = (permission?: Permission, through: Through = 'projectId'): Who => ({
   kind: 'member',
   role: 'member',

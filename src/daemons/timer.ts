@@ -43,7 +43,7 @@ export function createTimer(
   let timer: NodeJS.Timeout | undefined
   let unsubscribe: (() => void) | undefined
   const startedWorks = () => works.filter(({ duty }) => duties.has(duty))
-  // An earlier server might have had another time.
+  // The clock might have changed since an earlier server ran.
   const unchecked = new Set(works)
   const checkClock = createClockJumpCheck(config, async () => {
     for (const work of works) unchecked.add(work)

@@ -109,7 +109,7 @@ const unexpectedAnswer = (action: string, why: string) =>
 /** Runs the command once. @returns its parsed response */
 async function run(options: CommandForgeOptions, request: string): Promise<unknown> {
   const { command, path, projectId, processTrees } = options
-  // The program communicates with the forge, not with the board.
+  // The program has no access to the board, so it does not receive the board's address.
   const { BOARD_URL: _, ...env } = commandEnvironment({ url: '', projectId })
   const child = await processTrees
     .spawn({

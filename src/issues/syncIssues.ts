@@ -23,7 +23,7 @@ import { newTally, type IssueDependencies, type Tally, type IssueSync } from './
 const pauses = { firstMs: 60_000, maxMs: 300_000 }
 /** The pauses after a failure of the forge, or of one issue. */
 const failurePauses = { firstMs: 30_000, maxMs: 3_600_000, jitter: 0.2 }
-/** How much earlier a sync requested by a user is due. */
+/** A sync that a user requests also covers issues that are due within this time. */
 const askedAheadMs = 60_000
 const pageSize = 100
 

@@ -196,7 +196,7 @@ async function launch(
       windowsHide: true,
     })
     started.on('error', () => {})
-    // Without a free descriptor there are no streams, despite the type.
+    // `stdio` is undefined if no file descriptor is free, despite its type.
     for (const stream of (started.stdio as typeof started.stdio | undefined) ?? []) stream?.on('error', () => {})
     if (started.pid === undefined) await once(started, 'spawn')
     withChannel?.(started)

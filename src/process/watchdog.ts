@@ -100,7 +100,7 @@ function launch(program: string): ChildProcess {
     detached: true,
   })
   child.unref()
-  // Without a free descriptor there is no stream, despite the type.
+  // Undefined if no file descriptor is free, despite the type.
   const stdin = child.stdin as Socket | undefined
   stdin?.unref()
   stdin?.on('error', () => {

@@ -76,7 +76,7 @@ export const missing = part({
   },
 })
 
-/** The attachments' bytes, piece by piece. An export streams them from the files. */
+/** The attachments' bytes in chunks. An export streams them from the files. */
 export const contents = part({
   name: 'contents',
   schema: Content,

@@ -195,7 +195,7 @@ async function writeParts(
   }
 }
 
-/** Runs as many items in a step as there is time for. */
+/** Processes as many items per step as fit into its time limit. */
 async function inSteps<T>(
   things: readonly T[],
   work: (thing: T, tx: Transaction) => Promise<void>,

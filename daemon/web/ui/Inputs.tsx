@@ -11,7 +11,7 @@ interface About {
 }
 type Valued<T> = About & { value: T; onChange: (value: T) => void }
 
-/** A line of text. */
+/** A text field of one line. */
 export const TextInput = ({
   label,
   hint,

@@ -24,7 +24,7 @@ const Updated = v.object({
   resolving: v.boolean(),
 })
 
-/** A card's branch and other repositories. */
+/** The routes of a card's branches, in the project's repositories. */
 export const branches = {
   repositories: get('/api/projects/{projectId}/cards/{cardId}/repositories', {
     notFound: ofCard,

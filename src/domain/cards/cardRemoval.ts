@@ -16,7 +16,7 @@ import { requireNoNewTurn } from './startPermission.ts'
 const restorableMs = 30 * 86_400_000
 /** The maximum time for which the removal of many cards blocks other writers. */
 const maxRemovalMs = 150
-/** A card can have hundreds of sessions and entries. */
+/** Few cards per transaction, because each can have hundreds of sessions and activity entries. */
 const maxPurgedAtOnce = 5
 
 /**

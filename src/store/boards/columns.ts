@@ -64,7 +64,7 @@ export const listDefaultColumns = (db: Reader, projectId: number): Promise<Colum
   db.all(defaultColumns, [projectId])
 export const listColumns = (db: Reader, boardId: number): Promise<ColumnRow[]> =>
   db.all(`SELECT ${fields} FROM columns c WHERE c.board_id = ? ORDER BY c.position`, [boardId])
-/** The columns that SQL of `columns c` selects. */
+/** Lists the columns that match an SQL condition on `columns c`. */
 export const listColumnsWhere = (db: Reader, where: string, args: readonly Value[]): Promise<ColumnRow[]> =>
   db.all(`SELECT ${fields} FROM columns c WHERE ${where}`, args)
 export const readCountedColumn = (db: Reader, id: number): Promise<CountedColumn | undefined> =>

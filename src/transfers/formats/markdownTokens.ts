@@ -46,7 +46,7 @@ function isUnclosed(token: Token | undefined, lines: readonly string[]): token i
 export interface Parsed {
   tokens: readonly Token[]
   lines: readonly string[]
-  /** The number of code blocks without an end. The lines below their beginning are text. */
+  /** The number of unclosed code blocks. Their lines count as text. */
   unclosed: number
 }
 

@@ -124,5 +124,5 @@ function openSocketStream(id: number, request: Requests['ask']): Stream {
 }
 
 const ignore = () => {
-  /* Closing the connection closed its streams. */
+  /* The streams were closed with the connection. */
 }
