@@ -53,7 +53,7 @@ export function register(logs: Command): void {
         new Option('--since <when>', 'show only entries after a time, or within a duration: 15m').argParser(pastTime),
       )
       .option('--audit', 'show the audit log (super_admins only)')
-      .option('--actor <name>', 'with --audit: part of the email of the author')
+      .option('--actor <name>', "with --audit: part of the author's email")
       .option('--action <action>', 'with --audit: action (keys.create), or all actions of a resource (keys)'),
     'board logs',
     'board logs -f --level warn',

@@ -28,7 +28,7 @@ const phrases: Record<string, (data: Data) => string> = {
   'card.unarchived': () => 'taken out of the archive',
   'card.restored': () => 'restored from the trash',
   'card.merged': ({ mergedInto }) => `merged into ${mergedInto}`,
-  'card.ready': () => 'ready, nothing blocks it',
+  'card.ready': () => 'ready, not blocked',
   'agent.status': ({ agent, status, waitingFor }) =>
     `${agent ?? 'the agent'} is ${status}${waitingFor ? `: ${waitingFor}` : ''}`,
   'agent.message': ({ role, content }) => `${role} writes: ${lineOf(content)}`,

@@ -21,7 +21,7 @@ const unitSecs: Record<string, number> = { s: 1, m: 60, h: 3600, d: 86_400 }
 /** Parses a duration into seconds: `90`, `90s`, `1.5`, `15m`, `2h`, `7d`. */
 export function durationSecs(text: string): number {
   const [, digits, unit] = /^(\d{1,9}(?:\.\d{1,3})?)([smhd]?)$/.exec(text) ?? []
-  if (digits === undefined) throw new InvalidArgumentError('must be a length of time like 90s, 15m, 2h or 7d.')
+  if (digits === undefined) throw new InvalidArgumentError('must be a duration like 90s, 15m, 2h or 7d.')
   return Number(digits) * unitSecs[unit || 's']!
 }
 
@@ -81,7 +81,7 @@ function timeToCome(text: string, endsOfDay: 0 | 1): string {
   if (/^\d{1,5}[smhd]$/.test(text)) return new Date(Date.now() + durationSecs(text) * 1000).toISOString()
   return writtenTime(text) ?? refuse(notToCome)
 }
-const notToCome = 'must be a date like 2030-01-31, today, tomorrow, a length of time like 3d, or a time.'
+const notToCome = 'must be a date like 2030-01-31, today, tomorrow, a duration like 3d, or a time.'
 
 /** Parses an estimate of the work on a card. */
 export function estimate(text: string): number {

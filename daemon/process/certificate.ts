@@ -55,7 +55,7 @@ const readPem = (what: string, path: string): Promise<string> =>
 function reasonOf(error: unknown, isClosed: boolean): string {
   const { code, message } = error as NodeJS.ErrnoException
   if (code === 'ERR_OSSL_X509_KEY_VALUES_MISMATCH') return 'the certificate and the key do not match'
-  if (code === 'ERR_OSSL_PEM_NO_START_LINE') return 'one of them is not a PEM file'
+  if (code === 'ERR_OSSL_PEM_NO_START_LINE') return 'the certificate or the key is not a PEM file'
   if (isClosed || code === 'ERR_OSSL_BAD_DECRYPT' || /passphrase|password/i.test(message))
     return 'the key requires its passphrase in BOARD_TLS_PASSPHRASE'
   return message

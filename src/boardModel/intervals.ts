@@ -4,7 +4,7 @@ const units = [
   ['m', 60],
 ] as const
 
-/** A length of time as a user would type it: `90m`, `1d`, `61s`. */
+/** A duration as a user would type it: `90m`, `1d`, `61s`. */
 export function shownInterval(secs: number): string {
   const [unit, length] = units.find(([, each]) => secs % each === 0) ?? ['s', 1]
   return `${secs / length}${unit}`

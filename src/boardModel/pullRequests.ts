@@ -1,7 +1,7 @@
 import type { PullRequestSummary } from '../contract/forges/pullRequestRecords.ts'
 
 const checkWords = { pending: 'checks running', success: 'checks passed', failure: 'checks failed' } as const
-const reviewWords = { approved: 'approved', changes_requested: 'changes asked for' } as const
+const reviewWords = { approved: 'approved', changes_requested: 'changes requested' } as const
 
 /** A card's summary of its pull request: "#12 open, checks failed, approved". */
 export function pullRequestWords({ number, state, draft, checks, review }: PullRequestSummary): string {

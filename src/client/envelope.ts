@@ -45,7 +45,7 @@ function redirectFailure(url: string, location: string): Unreachable {
   const target = URL.canParse(location, url) ? new URL(location, url) : undefined
   const moved = target && target.pathname.includes('/api/') ? target.href.split('/api/')[0] : target?.origin
   return new Unreachable(url, new Error('redirected'), {
-    message: `No board answers at ${url}: it redirects to ${target?.origin === new URL(url).origin ? target.href : (moved ?? location)}.`,
+    message: `There is no board at ${url}: it redirects to ${target?.origin === new URL(url).origin ? target.href : (moved ?? location)}.`,
     hint:
       moved !== undefined && moved !== url.replace(/\/$/, '')
         ? `if the board is at that address: --url ${moved}`
@@ -55,15 +55,19 @@ function redirectFailure(url: string, location: string): Unreachable {
 
 function noBoard(url: string, status: number, headers: Answered['headers']): Unreachable {
   const type = String(headers['content-type'] ?? '').split(';')[0]!
-  const what = type.includes('html') ? 'a web page' : type.includes('json') ? 'some other program' : 'something else'
+  const what = type.includes('html')
+    ? 'a web page'
+    : type.includes('json')
+      ? 'JSON of another program'
+      : 'not from a board'
   return new Unreachable(url, new Error(`status ${status}`), {
-    message: `No board answers at ${url}: ${what} does (status ${status}).`,
+    message: `There is no board at ${url}: the response is ${what} (status ${status}).`,
     hint: 'check the address; for a server on this machine: board server status',
   })
 }
 
 const belowApi = (url: string, cause: ApiFailure): Unreachable =>
   new Unreachable(url, cause, {
-    message: `No board answers at ${url}.`,
+    message: `There is no board at ${url}.`,
     hint: `remove /api from the address: ${url.replace(/\/api\/?$/, '')}`,
   })

@@ -54,7 +54,7 @@ function networkProblem(error: unknown): Problem | undefined {
   const { name, code, cause } = error as Thrown
   if (code === 'OAUTH_TIMEOUT') return unavailable('it did not answer in time')
   if (typeof code === 'string' && formErrors.includes(code))
-    return unavailable('its answer is not that of an identity provider')
+    return unavailable('its response is not from an identity provider')
   return name === 'ClientError' && code !== undefined ? undefined : unavailable(whyUnreachable(cause ?? error))
 }
 

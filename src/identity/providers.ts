@@ -73,7 +73,7 @@ export async function verifySecret(
     if (status >= 200 && status < 300)
       return /^application\/([\w.-]+\+)?json\b/i.test(type)
         ? { valid: true, detail: null }
-        : invalidSecret('The answer is not that of an API; check the base URL.')
+        : invalidSecret('The response is not from an API. Check the base URL.')
     if (status === 401 || status === 403 || refusals.includes(status))
       return invalidSecret(`The provider refuses the key (status ${status}).`)
     if (status >= 300 && status < 400)

@@ -97,7 +97,7 @@ const checkText = ({ name, url }: ForgeCheck, log: string | undefined): string =
     : `The check ${JSON.stringify(name)} fails. Its log, around errors and at its end:\n${quoteText(log)}`
 
 const reviewText = ({ author, body }: ForgeReview): string =>
-  `${JSON.stringify(author)} asks for changes${body.trim() === '' ? '.' : `:\n${quoteText(truncateBody(body.trim()))}`}`
+  `${JSON.stringify(author)} requests changes${body.trim() === '' ? '.' : `:\n${quoteText(truncateBody(body.trim()))}`}`
 
 function commentText({ id, author, path, line, body }: ForgeComment): string {
   const place = line === null ? JSON.stringify(path) : `${JSON.stringify(path)}, line ${line}`

@@ -11,7 +11,7 @@ const cardsAPage = 200
 const readCommentRecords = exportComments(entriesOf(Comment))
 const readActivityRecords = exportActivity(entriesOf(Activity))
 
-/** The comments on cards. Only the name of the author is kept. */
+/** The comments on cards. Only the author's name is kept. */
 export const comments = part({
   name: 'comments',
   schema: Comment,
@@ -33,7 +33,7 @@ export const comments = part({
   },
 })
 
-/** The activity of cards. Only the name of the author is kept. */
+/** The activity of cards. Only the author's name is kept. */
 export const activity = part({
   name: 'activity',
   schema: Activity,

@@ -220,7 +220,7 @@ describe('a merge', () => {
     expect(await failure(board.client.pullRequests.merge(place(card)))).toEqual({
       code: 'PULL_REQUEST_NOT_READY',
       message:
-        '#1 is not ready: these checks failed: lint; these checks have not ended: build; changes are asked for by ann.',
+        '#1 is not ready: these checks failed: lint; these checks have not ended: build; changes were requested by ann.',
     })
     expect((await board.card(card.id)).pullRequest).toMatchObject({ checks: 'failure', review: 'changes_requested' })
     const seen = await get(card)

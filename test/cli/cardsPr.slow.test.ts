@@ -74,7 +74,7 @@ describe('board cards pr', () => {
     forge.review(1, 'ann', 'changes_requested', [], 'No')
     expect(await cli.board(['cards', 'pr', 'merge', cardId])).toMatchObject({
       code: 5,
-      stderr: expect.stringContaining('these checks failed: build; changes are asked for by ann') as string,
+      stderr: expect.stringContaining('these checks failed: build; changes were requested by ann') as string,
     })
     const shown = await cli.ok(['cards', 'pr', 'view', cardId])
     expect(shown).toMatch(/checks\tfailure\nreviews\tchanges requested\n/)

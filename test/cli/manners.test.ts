@@ -76,7 +76,7 @@ test('durations have one format, and times without a zone are local', async () =
   expect(await cli.board(['cards', 'list', '--timeout', '1.5'])).toMatchObject({ code: 0 })
   expect(await cli.board(['cards', 'list', '--timeout', '5 m'])).toMatchObject({
     code: 2,
-    stderr: expect.stringContaining('must be a length of time like 90s, 15m, 2h or 7d'),
+    stderr: expect.stringContaining('must be a duration like 90s, 15m, 2h or 7d'),
   })
   await cli.ok(['config', 'set', 'timeout', '2m'])
   const day = new Date(Date.now() + 60 * 86_400_000).toISOString().slice(0, 10)

@@ -102,7 +102,7 @@ describe('invalid input is rejected with the reason', () => {
       /server's own permissions.*\nto allow this: --allow-unsandboxed/,
     ],
     ['no interval', ['true', '--allow-unsandboxed'], 2, /--every/],
-    ['no time', ['true', '--every', 'often', '--allow-unsandboxed'], 2, /must be a length of time/],
+    ['no time', ['true', '--every', 'often', '--allow-unsandboxed'], 2, /must be a duration/],
     [
       'too often',
       ['true', '--every', '9', '--allow-unsandboxed'],

@@ -56,7 +56,7 @@ test('a redirect shows its target and the command to use', async () => {
     response.writeHead(301, { location: `https://board.example.com${request.url}` }).end()
   })
   expect(await told(moved)).toContain(
-    `no board answers at ${moved}: it redirects to https://board.example.com\nif the board is at that address: --url https://board.example.com\n`,
+    `there is no board at ${moved}: it redirects to https://board.example.com\nif the board is at that address: --url https://board.example.com\n`,
   )
   const portal = await web((_, response) => {
     response.writeHead(302, { location: '/sign-in?next=1' }).end()
@@ -65,16 +65,16 @@ test('a redirect shows its target and the command to use', async () => {
 })
 
 test('a web page, other JSON, an empty response and an unexpected status are reported as not a board', async () => {
-  expect(await told(await web(page))).toContain('a web page does (status 200)')
+  expect(await told(await web(page))).toContain('the response is a web page (status 200)')
   const other = await web((_, response) => {
     response.writeHead(200, { 'content-type': 'application/json' }).end('{"items":[]}')
   })
-  expect(await told(other)).toContain('some other program does (status 200)')
-  expect(await told(await web((_, response) => response.end()))).toContain('no board answers')
+  expect(await told(other)).toContain('the response is JSON of another program (status 200)')
+  expect(await told(await web((_, response) => response.end()))).toContain('there is no board at')
   const missing = await web((_, response) => {
     response.writeHead(404, { 'content-type': 'text/html' }).end('<h1>Not here</h1>')
   })
-  expect(await told(missing)).toContain('a web page does (status 404)')
+  expect(await told(missing)).toContain('the response is a web page (status 404)')
 })
 
 test.each([408, 429, 502, 503, 504])('a page with status %i names its address and the proxy', async status => {
@@ -87,7 +87,7 @@ test.each([408, 429, 502, 503, 504])('a page with status %i names its address an
   )
 })
 
-test('downloads and uploads also report that no board answers', async () => {
+test('downloads and uploads also report that there is no board', async () => {
   const env = { BOARD_URL: await web(page), BOARD_PROJECT: '' }
   expect(await cli.board(['export', '-o', '-'], { env })).toMatchObject({ code: 7, stdout: '' })
   expect(await cli.board(['backups', 'download', '--latest', '-o', '-'], { env })).toMatchObject({
@@ -113,7 +113,7 @@ test('https for an http server, and http for an https server, suggest the other'
   expect(await told(`http://${secure}`)).toContain(`https://${secure}`)
   expect(await told(`https://${secure}`)).toContain('NODE_EXTRA_CA_CERTS=')
   expect(await told(`https://${secure}`, { NODE_EXTRA_CA_CERTS: join(folder, 'certificate.pem') })).toContain(
-    'a web page does',
+    'the response is a web page',
   )
 })
 

@@ -267,7 +267,7 @@ describe('a provider', () => {
 
   it('that is not an identity provider is reported as such', async () => {
     await sso.configure({ issuerUrl: board.url })
-    expect((await board.client.oidc.test()).error).toContain('not that of an identity provider')
+    expect((await board.client.oidc.test()).error).toContain('not from an identity provider')
     await sso.configure()
   })
 

@@ -252,7 +252,7 @@ async function assigneesToRemove(
 
 async function editInEditor(context: Context, ids: string[]): Promise<void> {
   const [id, ...others] = await readIds(ids)
-  if (id === undefined || others.length > 0) throw usage('--editor edits one card')
+  if (id === undefined || others.length > 0) throw usage('--editor requires exactly one card')
   if (!context.mayAsk)
     throw usage('--editor requires a terminal', { hint: 'specify --title, --prompt or --prompt-file' })
   await inItsProject(context, id, async place => {

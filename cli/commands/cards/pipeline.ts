@@ -53,7 +53,7 @@ export function registerVerbs(cards: Command): void {
     .usage('<cards...> <on|off> [options]')
     .summary('Turn auto mode on or off')
     .description(
-      'Turn auto mode on or off. In auto mode, a card starts when nothing blocks it, and continues through its pipeline automatically. board cards edit --auto does the same. - reads IDs from stdin.',
+      'Turn auto mode on or off. In auto mode, a card starts when it is not blocked, and continues through its pipeline automatically. board cards edit --auto does the same. - reads IDs from stdin.',
     )
     .action(async (words: string[]) => {
       const [ids, wanted] = [words.slice(0, -1), words.at(-1)]

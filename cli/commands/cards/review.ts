@@ -50,7 +50,7 @@ const draftFields: Column<Draft>[] = [
 ]
 const verdicts: Record<Verdict, string> = {
   comment: 'commented',
-  request_changes: 'asked for changes',
+  request_changes: 'requested changes',
   approve: 'approved',
 }
 

@@ -8,8 +8,8 @@ import type { Supervisor } from './agentSupervisor.ts'
 import { send } from './sessionCommands.ts'
 
 /**
- * Submits a review. If it asks for changes, it becomes the next message to the card's agent, which resumes or starts again.
- * @throws Problem as `add` and `send` do, CONFLICT if it asks for changes and no agent has worked on the card
+ * Submits a review. If it requests changes, it becomes the next message to the card's agent, which resumes or starts again.
+ * @throws Problem as `add` and `send` do, CONFLICT if it requests changes and no agent has worked on the card
  */
 export async function submitReview(
   tx: Transaction,
@@ -32,7 +32,7 @@ export async function submitReview(
 function messageOf({ round, body, authorName, comments }: ReviewWithComments): string {
   const open = comments.filter(({ resolvedAt }) => resolvedAt === null)
   return [
-    `${authorName || 'A person'} reviewed your work and asks for changes (round ${round}).`,
+    `${authorName || 'A person'} reviewed your work and requests changes (round ${round}).`,
     body.trim(),
     ...open.map(commentText),
     open.length > 0

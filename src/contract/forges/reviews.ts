@@ -69,7 +69,7 @@ export const ReviewComment = v.object({
   answeredAt: v.nullable(Time),
   resolvedAt: v.nullable(Time),
 })
-/** `round` is one more than the number of earlier reviews that asked for changes. Commits are null without Git. */
+/** `round` is one more than the number of earlier reviews that requested changes. Commits are null without Git. */
 export const Review = v.object({
   id: Id,
   cardId: Id,

@@ -97,7 +97,7 @@ export const cardFields = {
   /** The entry of the file that the card was imported from. */
   source: json<CardSource>().orNull(),
   reviewState: text<ReviewState>().orNull(),
-  /** The number of reviews that asked for changes. */
+  /** The number of reviews that requested changes. */
   reviewRound: number().initially(0),
   /**
    * The time, commit and branch of the card's merge. Null unless it is merged. With several repositories, the values for the home
