@@ -84,7 +84,7 @@ export async function inFolder<T>(
   const here = () => `/proc/self/fd/${handles.at(-1)!.fd}`
   try {
     for (const part of path.split('/').filter(each => each !== '' && each !== '.')) {
-      if (part === '..') throw new Error('A path that leads out of its folder.')
+      if (part === '..') throw new Error('A path that escapes its folder.')
       handles.push(await openChild(`${here()}/${part}`, creates))
     }
     return await work(here())

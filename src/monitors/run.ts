@@ -132,7 +132,7 @@ async function killRemaining({ log }: RunDependencies, child: Child, monitorId: 
   for (let attempt = 1; ; attempt++) {
     const isGone = await child.stop({ termMs }).catch((error: unknown) => error)
     if (isGone === true) return
-    log(attempt === 1 && isGone === false ? 'warn' : 'error', 'A process of a monitor could not be ended.', {
+    log(attempt === 1 && isGone === false ? 'warn' : 'error', 'A process of a monitor could not be stopped.', {
       monitorId,
       pids: [...child.tree.seen.keys()],
       ...(isGone instanceof Error && { cause: isGone.stack }),

@@ -209,7 +209,7 @@ export class PreviewRun {
     await this.#sandbox.close()
     for (const stream of [this.#child?.stdout, this.#child?.stderr]) stream?.destroy()
     if (isGone === false)
-      this.#dependencies.log('error', 'A process of a preview could not be ended.', { cardId: this.plan.card.id })
+      this.#dependencies.log('error', 'A process of a preview could not be stopped.', { cardId: this.plan.card.id })
   }
 
   #logFailure(error: unknown): void {

@@ -116,7 +116,7 @@ async function runProcess(dependencies: RunDependencies, run: OpenRun, state: St
   await Promise.race([outputEnd, delay(drainMs, undefined, { ref: false })])
   for (const stream of [child.stdout, child.stderr]) stream.destroy()
   await stopSaving()
-  if (!isGone) dependencies.log('error', 'A process of a script could not be ended.', { scriptId: run.scriptId })
+  if (!isGone) dependencies.log('error', 'A process of a script could not be stopped.', { scriptId: run.scriptId })
   return reason === null ? endingOf(exit) : { ...cancelledEnding(reason), exitCode: exitCodeOf(exit) }
 }
 
@@ -129,10 +129,10 @@ const launch = ({ processTrees, url }: RunDependencies, { projectId, command, pa
     kind: 'script',
   })
 
-/** Ends the processes of a script, including background processes. Returns false if one of them could not be ended. */
+/** Ends the processes of a script, including background processes. Returns false if one of them could not be stopped. */
 const endProcesses = (dependencies: RunDependencies, run: OpenRun, child: Child, withinMs = termMs): Promise<boolean> =>
   child.stop({ termMs: withinMs }).catch((error: unknown) => {
-    dependencies.log('error', 'Processes of a script could not be ended.', {
+    dependencies.log('error', 'Processes of a script could not be stopped.', {
       scriptId: run.scriptId,
       cause: String(error),
     })

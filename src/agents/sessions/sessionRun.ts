@@ -250,7 +250,7 @@ export class SessionRun {
     link?.close()
     await this.#processes
       .terminate()
-      .catch(cause => this.#logError('The processes of a session could not be ended.', cause))
+      .catch(cause => this.#logError('The processes of a session could not be stopped.', cause))
     await this.#record.usage.close()
     await this.#prepared?.close()
     await this.#sandbox.takeCommits()

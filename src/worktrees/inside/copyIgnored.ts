@@ -149,7 +149,7 @@ async function heaviestLine(
   return [...sums].reduce((largest, each) => (each[1] > largest[1] ? each : largest))[0]
 }
 
-/** The files among the paths, with their real paths. Omits links that lead out of the folder, and files in hidden folders. */
+/** The files among the paths, with their real paths. Omits links that point outside the folder, and files in hidden folders. */
 async function realFiles(
   source: string,
   paths: readonly string[],
