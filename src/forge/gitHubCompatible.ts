@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { MergeMethod } from '../contract/forges/forge.ts'
-import { ForgeFailed, type PullChange } from './forge.ts'
-import { Anything, Name } from './forgeFields.ts'
+import { ForgeFailed, type Forge, type ForgeAddress, type ForgeIssue, type PullChange } from './forge.ts'
+import { Anything, Body, Count, Moment, Name, PageUrl, Title } from './forgeFields.ts'
 import type { ForgeHttp } from './forgeHttp.ts'
 
 /** The parts of GitHub's API that Gitea's API shares. */
@@ -49,5 +49,49 @@ export async function ignoredFailure(change: Promise<unknown>): Promise<string[]
   } catch (error) {
     if (error instanceof ForgeFailed) return [error.message]
     throw error
+  }
+}
+
+export type IssuePart = Pick<
+  Forge,
+  'listIssues' | 'readIssue' | 'closeIssue' | 'reopenIssue' | 'editIssueComment' | 'deleteIssueComment'
+>
+
+/** The fields of an issue that both APIs have. */
+export const issueFields = {
+  number: Count,
+  html_url: PageUrl,
+  title: Title,
+  body: Body,
+  state: v.picklist(['open', 'closed']),
+  updated_at: Moment,
+}
+
+/** Converts an issue of the API. */
+export const toForgeIssue = (
+  issue: v.InferOutput<v.ObjectSchema<typeof issueFields, undefined>> & { user: string },
+  labels: string[],
+  { webUrl, repository }: ForgeAddress,
+): ForgeIssue => ({
+  number: issue.number,
+  url: issue.html_url ?? `${webUrl}/${repository}/issues/${issue.number}`,
+  title: issue.title,
+  body: issue.body,
+  state: issue.state,
+  labels,
+  author: issue.user,
+  updatedAt: issue.updated_at,
+})
+
+/** The changes of comments on issues. `issues` is the path of the repository's issues. */
+export function issueComments(http: ForgeHttp, issues: string): Pick<Forge, 'editIssueComment' | 'deleteIssueComment'> {
+  const path = (id: string) => `${issues}/comments/${id.replace(/^comment:/, '')}`
+  return {
+    editIssueComment: async (_number, id, body) => {
+      await http.send('PATCH', path(id), { body }, Anything)
+    },
+    deleteIssueComment: async (_number, id) => {
+      await http.send('DELETE', path(id), {}, Anything)
+    },
   }
 }

@@ -18,10 +18,8 @@ export async function advanceBranch(
   target: string,
   result: string,
 ): Promise<void> {
-  await requireNotInUse(repository, into)
-  const place = await checkoutOf(repository, into)
+  const place = await findMovableCheckout(worktrees, repository, into)
   if (!place) return moveBranch(repository, into, target, result)
-  await worktrees.run('requireMovable', { worktree: place })
   const index = await takeIndex(place)
   const move = (from: string, to: string, name: string) =>
     worktrees.run('moveFiles', { worktree: place, move: { from, to, index: name, isTrial: false } }, index.write)
@@ -57,14 +55,24 @@ export async function tryToAdvance(
   target: string,
   result: string,
 ): Promise<void> {
-  await requireNotInUse(repository, into)
-  const place = await checkoutOf(repository, into)
+  const place = await findMovableCheckout(worktrees, repository, into)
   if (!place) return
-  await worktrees.run('requireMovable', { worktree: place })
   const move = { from: target, to: result, index: 'index', isTrial: true }
   await worktrees.run('moveFiles', { worktree: place, move }).catch((error: unknown) => {
     throw couldNotFollow(error)
   })
+}
+
+/** The working tree in which a branch is checked out, after a check that its files can be moved to another commit. */
+async function findMovableCheckout(
+  worktrees: Worktrees,
+  repository: Repository,
+  branch: string,
+): Promise<Repository | undefined> {
+  await requireNotInUse(repository, branch)
+  const place = await checkoutOf(repository, branch)
+  if (place) await worktrees.run('requireMovable', { worktree: place })
+  return place
 }
 
 /** The working tree in which a branch is checked out. */

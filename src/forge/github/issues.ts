@@ -1,7 +1,8 @@
 import * as v from 'valibot'
-import type { Forge, ForgeAddress, ForgeIssue } from '../forge.ts'
-import { Anything, Body, Count, Moment, Name, PageUrl, Title } from '../forgeFields.ts'
+import type { ForgeAddress } from '../forge.ts'
+import { Anything, Name } from '../forgeFields.ts'
 import type { ForgeHttp } from '../forgeHttp.ts'
+import { issueComments, issueFields, toForgeIssue, type IssuePart } from '../gitHubCompatible.ts'
 import { Author } from './reviews.ts'
 
 const Label = v.union([
@@ -12,57 +13,29 @@ const Label = v.union([
   ),
 ])
 const Issue = v.object({
-  number: Count,
-  html_url: PageUrl,
-  title: Title,
-  body: Body,
-  state: v.picklist(['open', 'closed']),
+  ...issueFields,
   labels: v.array(Label),
   user: Author,
-  updated_at: Moment,
   pull_request: v.optional(v.unknown()),
 })
 
-type IssuePart = Pick<
-  Forge,
-  'listIssues' | 'readIssue' | 'closeIssue' | 'reopenIssue' | 'editIssueComment' | 'deleteIssueComment'
->
-
 /** Issues of a repository on GitHub, where each pull request is also an issue. */
 export function gitHubIssues(http: ForgeHttp, address: ForgeAddress): IssuePart {
-  const repo = `/repos/${address.repository}`
-  const toIssue = (issue: v.InferOutput<typeof Issue>) => issueAt(issue, address)
-  const path = (number: number) => `${repo}/issues/${number}`
-  const commentPath = (id: string) => `${repo}/issues/comments/${id.replace(/^comment:/, '')}`
+  const issues = `/repos/${address.repository}/issues`
+  const toIssue = (issue: v.InferOutput<typeof Issue>) => toForgeIssue(issue, issue.labels.filter(Boolean), address)
   return {
     listIssues: async ({ label, since }) => {
       const query = { labels: label, since, state: 'all', sort: 'updated', direction: 'asc', per_page: 100 }
-      const found = await http.list(`${repo}/issues`, v.array(Issue), query)
+      const found = await http.list(issues, v.array(Issue), query)
       return found.filter(({ pull_request }) => pull_request === undefined).map(toIssue)
     },
-    readIssue: async number => toIssue(await http.get(path(number), Issue)),
+    readIssue: async number => toIssue(await http.get(`${issues}/${number}`, Issue)),
     closeIssue: async number => {
-      await http.send('PATCH', path(number), { state: 'closed', state_reason: 'completed' }, Anything)
+      await http.send('PATCH', `${issues}/${number}`, { state: 'closed', state_reason: 'completed' }, Anything)
     },
     reopenIssue: async number => {
-      await http.send('PATCH', path(number), { state: 'open' }, Anything)
+      await http.send('PATCH', `${issues}/${number}`, { state: 'open' }, Anything)
     },
-    editIssueComment: async (_number, id, body) => {
-      await http.send('PATCH', commentPath(id), { body }, Anything)
-    },
-    deleteIssueComment: async (_number, id) => {
-      await http.send('DELETE', commentPath(id), {}, Anything)
-    },
+    ...issueComments(http, issues),
   }
 }
-
-const issueAt = (issue: v.InferOutput<typeof Issue>, { webUrl, repository }: ForgeAddress): ForgeIssue => ({
-  number: issue.number,
-  url: issue.html_url ?? `${webUrl}/${repository}/issues/${issue.number}`,
-  title: issue.title,
-  body: issue.body,
-  state: issue.state,
-  labels: issue.labels.filter(Boolean),
-  author: issue.user,
-  updatedAt: issue.updated_at,
-})
