@@ -69,6 +69,8 @@ describe('which server', () => {
       tokenKind: 'local',
       signedIn: true,
     })
+    const address = server.url.replace('http://', '')
+    expect(await cli.json(['whoami', '--url', address], { env: local() })).toMatchObject({ role: 'super_admin' })
   })
 
   test('one that has ended, or another program on its port, gets no token', async () => {
@@ -151,7 +153,8 @@ describe('which token', () => {
 
   test("a profile's token is sent only to the origin that it was created for", async () => {
     await cli.ok(['auth', 'login', '--url', server.url, '--with-token'], { input: await signInToken() })
-    expect(await cli.ok(['whoami', '--json', 'email'])).toBe('{"email":"ada@example.com"}\n')
+    for (const url of [[], ['--url', server.url], ['--url', server.url.replace('http://', '')]])
+      expect(await cli.ok(['whoami', '--json', 'email', ...url])).toBe('{"email":"ada@example.com"}\n')
     await cli.board(['whoami', '--url', nosyUrl])
     await cli.ok(['profile', 'set', 'default', '--url', nosyUrl])
     await cli.board(['whoami'])
