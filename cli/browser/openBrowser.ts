@@ -6,10 +6,10 @@ import { once } from 'node:events'
  * is an argument that others on the machine can see.
  * @returns whether a program could be started
  */
-export async function openBrowser(url: string, env: NodeJS.ProcessEnv = process.env): Promise<boolean> {
-  const [file, ...args] = openerCommand(url, env)
+export async function openBrowser(url: string): Promise<boolean> {
+  const [file, ...args] = openerCommand(url)
   if (file === undefined) return false
-  const browser = spawn(file, args, { stdio: 'ignore', detached: true, env })
+  const browser = spawn(file, args, { stdio: 'ignore', detached: true })
   const isStarted = once(browser, 'spawn').then(
     () => true,
     () => false,
@@ -18,7 +18,8 @@ export async function openBrowser(url: string, env: NodeJS.ProcessEnv = process.
   return isStarted
 }
 
-function openerCommand(url: string, env: NodeJS.ProcessEnv): string[] {
+function openerCommand(url: string): string[] {
+  const { env } = process
   const words = (env.BROWSER ?? '')
     .trim()
     .split(/\s+/)

@@ -226,7 +226,7 @@ function registerDelete(columns: Command): void {
       const { cardCount } = column as Listed
       const what = `${cardCount ?? 'all'} card${cardCount === 1 ? '' : 's'} of column ${column.id} "${column.name}"`
       if (options.dryRun)
-        return context.out.would('delete', `${what}, and those archived from it`, {
+        return context.out.wouldDelete(`${what}, and those archived from it`, {
           id: column.id,
           name: column.name,
           cards: cardCount ?? null,

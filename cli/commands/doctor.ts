@@ -58,7 +58,7 @@ async function checkMachine(command: Command, fix: boolean | undefined): Promise
   const { settings, fault } = confFile()
   const { out } = createOutput(globals, settings)
   const { findDamage, findAddingRepository } = await programsOf(command).server()
-  const { url, token, local, certificate } = selectServer(globals, process.env, settings)
+  const { url, token, local, certificate } = selectServer(globals, settings)
   const connection: Connection | undefined = url && {
     url: url.value,
     token: token?.value,

@@ -87,7 +87,7 @@ function registerDelete(projects: Command): void {
       const { id, name } = await resolveProject(context, wanted)
       const { total } = await context.client.projects.stats({ id })
       const what = `project ${id} "${name}" with ${total} card${total === 1 ? '' : 's'}`
-      if (dryRun) return context.out.would('delete', what, { id, name, cards: total })
+      if (dryRun) return context.out.wouldDelete(what, { id, name, cards: total })
       await confirmByName(context, `This deletes ${what}.`, name, yes)
       await context.client.projects.delete({ id })
       context.out.done(`Deleted ${what}.`)

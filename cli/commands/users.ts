@@ -159,7 +159,7 @@ function registerDelete(users: Command): void {
       const { id, name } = await resolveUser(context, wanted)
       const { ownedProjectsCount: total } = await context.client.users.checkDelete({ id })
       const what = `user ${name}${total === 0 ? '' : `; ${total} project${total === 1 ? ' passes' : 's pass'} to a super_admin`}`
-      if (dryRun) return context.out.would('delete', what, { id, projects: total })
+      if (dryRun) return context.out.wouldDelete(what, { id, projects: total })
       await confirm(context, `Delete ${what}?`, yes)
       await context.client.users.delete({ id })
       context.out.done(`Deleted ${what}.`)

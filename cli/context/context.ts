@@ -41,7 +41,7 @@ export interface Context {
 export async function openContext(command: Command, more: Globals = {}): Promise<Context> {
   const globals = { ...globalsOf(command), ...more }
   const { out, mayAsk, settings } = createOutput(globals, undefined, command)
-  const selection = selectServer(globals, process.env, settings)
+  const selection = selectServer(globals, settings)
   if (!selection.url) throw noServer()
   const { timeout } = settings.config ?? {}
   const timeoutSecs = globals.timeout ?? (timeout === undefined ? undefined : durationSecs(timeout))

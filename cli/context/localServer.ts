@@ -25,9 +25,9 @@ const betweenMs = 50
 const appended = constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | constants.O_APPEND
 
 /** Finds the server of this account's data folder, or of BOARD_DATA_DIR. */
-export async function findLocalServer(env: NodeJS.ProcessEnv = process.env): Promise<LocalServer> {
-  const dataDir = dataFolder(env)
-  const runtime = readRuntime(env)
+export async function findLocalServer(): Promise<LocalServer> {
+  const dataDir = dataFolder(process.env)
+  const runtime = readRuntime()
   if (!runtime) return { dataDir, state: 'none', answers: false, runtime, version: null }
   const lives = runtime.mark !== undefined && processMark(runtime.pid) === runtime.mark
   const version = lives || isAlive(runtime.pid) ? await askVersion(runtime) : null

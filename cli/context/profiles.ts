@@ -39,7 +39,8 @@ export const configKeys = {
 export type ConfigKey = keyof typeof configKeys
 
 /** The folder of the configuration file. */
-function configFolder(env: NodeJS.ProcessEnv = process.env): string {
+function configFolder(): string {
+  const { env } = process
   if (process.platform === 'darwin') return join(homedir(), 'Library', 'Preferences', 'board')
   if (process.platform === 'win32') return join(env.APPDATA ?? join(homedir(), 'AppData', 'Roaming'), 'board')
   return join(env.XDG_CONFIG_HOME || join(homedir(), '.config'), 'board')

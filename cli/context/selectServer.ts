@@ -28,13 +28,10 @@ export interface ServerSelection {
 }
 
 /** Selects the server by flags, then the environment, then the current profile, then the local server. */
-export function selectServer(
-  globals: Globals,
-  env: NodeJS.ProcessEnv = process.env,
-  settings: Settings = readSettings(),
-): ServerSelection {
-  const { name, profile } = selectProfile(globals, env, settings)
-  const runtime = readRuntime(env)
+export function selectServer(globals: Globals, settings: Settings = readSettings()): ServerSelection {
+  const { env } = process
+  const { name, profile } = selectProfile(globals, settings)
+  const runtime = readRuntime()
   const fromProfile = `profile ${name?.value}`
   // The environment overrides a profile, unless a flag selects the profile.
   const choose = (environment: SourcedValue | undefined, ofProfile: SourcedValue | undefined) =>
@@ -92,10 +89,9 @@ export function originOf(url: string | undefined): string | undefined {
 /** @throws Failure (not found) if a flag or the environment selects a profile that does not exist */
 function selectProfile(
   globals: Globals,
-  env: NodeJS.ProcessEnv,
   { current, profiles = {} }: Settings,
 ): { name: SourcedValue | undefined; profile: Profile | undefined } {
-  const requested = sourced(globals.profile, '--profile') ?? sourced(env.BOARD_PROFILE, 'BOARD_PROFILE')
+  const requested = sourced(globals.profile, '--profile') ?? sourced(process.env.BOARD_PROFILE, 'BOARD_PROFILE')
   const name = requested ?? sourced(current, 'the profile in use')
   const profile = name && Object.hasOwn(profiles, name.value) ? profiles[name.value] : undefined
   if (requested && !profile) {

@@ -4,7 +4,7 @@ import { dieOf, runInTerminal } from './terminalProgram.ts'
 import { UnsavedTexts, type UnsavedText } from './unsavedTexts.ts'
 
 /**
- * Lets the person change a text in VISUAL, EDITOR, the configured editor, or vi.
+ * Opens a text in VISUAL, EDITOR, the configured editor, or vi.
  * @param save takes the changed text. When it fails, the text is saved in a file that the error names.
  * @throws Failure when the editor ends with an error.
  */
@@ -24,7 +24,7 @@ export async function editText(text: string, filename: string, save: (text: stri
  */
 export async function openEditor(unsaved: UnsavedText): Promise<NodeJS.Signals | undefined> {
   const editor = process.env.VISUAL || process.env.EDITOR || readSettings().config?.editor || 'vi'
-  const { end, received } = await runInTerminal('sh', ['-c', `${editor} "$1"`, 'sh', unsaved.path])
+  const { end, received } = await runInTerminal(`${editor} "$1"`, ['sh', unsaved.path])
   if (received !== undefined || end === 0) return received
   throw unsaved.failure(
     new Failure('failure', `the editor ended with ${typeof end === 'number' ? end : 'a signal'}; nothing was changed`, {

@@ -20,18 +20,19 @@ export interface ProgramEnd {
 }
 
 /**
- * Runs a program that uses the terminal. A signal that would end this process is sent to the program instead, so that the caller can end in
+ * Runs a shell script that uses the terminal. A signal that would end this process is sent to the program instead, so that the caller can end in
  * order. Afterwards, the terminal has its modes from before.
- * @throws Failure if the program cannot be started
+ * @param args the script's name and arguments
+ * @throws Failure if the shell cannot be started
  */
 export async function runInTerminal(
-  file: string,
+  script: string,
   args: readonly string[],
   env: NodeJS.ProcessEnv = process.env,
 ): Promise<ProgramEnd> {
   const { execa } = await import('execa')
   const modes = stty('-g')
-  const program = execa(file, args, { stdio: 'inherit', env, extendEnv: false, reject: false })
+  const program = execa('sh', ['-c', script, ...args], { stdio: 'inherit', env, extendEnv: false, reject: false })
   let received: NodeJS.Signals | undefined
   let timer: NodeJS.Timeout | undefined
   const forward = (signal: NodeJS.Signals) => {

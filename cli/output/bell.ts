@@ -14,7 +14,7 @@ type Notification = EventData<'notification'>
  * notification or in the title.
  */
 export interface Bell {
-  /** Takes any message of the socket. */
+  /** Handles any message of the socket. */
   applyEvent(message: LiveMessage): void
   /** Waits briefly for pending notifications about cards that reached these statuses. */
   awaitNotifications(cards: ReadonlyArray<{ id: string; status: CardStatus }>): Promise<void>
@@ -34,8 +34,8 @@ const silence: Bell = { applyEvent: () => {}, awaitNotifications: async () => {}
  * Returns a silent bell if stdout or stderr is not a terminal, with `--quiet`, and on terminals that would print the
  * sequence as text.
  */
-export function createBell({ client, external, out }: Context, env: NodeJS.ProcessEnv = process.env): Bell {
-  if (!isTerminal(1) || !isTerminal(2) || out.quiet || env.TERM === 'dumb') return silence
+export function createBell({ client, external, out }: Context): Bell {
+  if (!isTerminal(1) || !isTerminal(2) || out.quiet || process.env.TERM === 'dumb') return silence
   const heard = new Set<string>()
   return {
     applyEvent: ({ type, data }) => {
@@ -43,7 +43,7 @@ export function createBell({ client, external, out }: Context, env: NodeJS.Proce
       const notification = data as Notification
       if (notification.cardId !== null) heard.add(notification.cardId)
       talk(
-        `${notification.sound ? '\u0007' : ''}${notification.desktop ? notificationSequence(notification, env) : ''}`,
+        `${notification.sound ? '\u0007' : ''}${notification.desktop ? notificationSequence(notification, process.env) : ''}`,
       )
     },
     awaitNotifications: async cards => {

@@ -141,9 +141,9 @@ export class Out {
     return this.json ? this.record(row, []) : this.done(message)
   }
 
-  /** Prints the result of `--dry-run`: a line, or the record. */
-  async would(verb: string, what: string, row: object): Promise<void> {
-    return this.json ? this.record(row, []) : this.line(`would ${verb} ${what}`)
+  /** Prints the result of a deletion with `--dry-run`: a line, or the record. */
+  async wouldDelete(what: string, row: object): Promise<void> {
+    return this.json ? this.record(row, []) : this.line(`would delete ${what}`)
   }
 
   /** Prints a warning on stderr. The command continues. Prints nothing with `--quiet`. */

@@ -22,11 +22,12 @@ export class Progress {
     this.#talk = talk
   }
 
-  /** Advances by `by`, or to the absolute count `to`. */
-  step(by = 1): void {
-    this.to(this.#count + by)
+  /** Advances by one. */
+  step(): void {
+    this.to(this.#count + 1)
   }
 
+  /** Advances to a count. */
   to(count: number): void {
     this.#count = count
     const atMs = nowMs()

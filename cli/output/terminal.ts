@@ -16,7 +16,8 @@ export interface Terminal {
  * Determines the properties from the streams and the environment: BOARD_FORCE_TTY, NO_COLOR, FORCE_COLOR, TERM=dumb, COLUMNS.
  * @param color `auto`: depends on the environment and the streams
  */
-export function lookAtTerminal(color: ColorUse, env: NodeJS.ProcessEnv = process.env): Terminal {
+export function lookAtTerminal(color: ColorUse): Terminal {
+  const { env } = process
   const isColored = (terminal: boolean) => color === 'always' || (color === 'auto' && supportsColor(terminal, env))
   const forced = isOn(env.BOARD_FORCE_TTY)
   const stdout = forced || isTerminal(1)

@@ -48,7 +48,7 @@ export class AuditTrail {
     this.#address = address
   }
 
-  /** Takes the validated input of the call. */
+  /** Stores the validated input of the call. */
   setInput(input: Fields): void {
     this.#input = input
   }

@@ -13,7 +13,7 @@ export const commonHeaders = (requestId: string): Headers => ({
   'cache-control': 'no-store',
 })
 
-/** An answer that is not sent yet: text, or a response of the handler's own. */
+/** A response that has not been sent yet: text, or the handler's own response. */
 export type Answer = { status: number; headers: Headers; text: string } | Response
 
 /** Wraps a handler's result in its envelope: `{"data": ...}`, 204 without a result, or an unchanged Response. */

@@ -17,10 +17,6 @@ export interface LiveOptions {
   onState?: (state: LiveState) => void
   /** Called when a project is followed and each of its events will arrive. Called again after each new connection. */
   onSubscribed?: (projectId: string) => void
-  /** The silence after which the server receives a ping. */
-  pingAfterMs?: number
-  /** The maximum time until its pong. */
-  pongWithinMs?: number
 }
 
 type Incoming =
@@ -29,6 +25,9 @@ type Incoming =
   | { type: 'error'; data: { code: string; message: string } }
   | { type: 'pong' }
 
+/** The silence after which the server receives a ping. */
+const pingAfterMs = 20_000
+const pongTimeoutMs = 10_000
 const firstRetryMs = 250
 const maxRetryMs = 10_000
 type Socket = Awaited<ReturnType<typeof openWebSocket>>
@@ -178,14 +177,14 @@ export class Live {
       this.#end(new ApiFailure(401, { error: { code: 'UNAUTHENTICATED', message: errors.UNAUTHENTICATED[1] } }, {}))
   }
 
-  /** Restarts the silence timer: after `pingAfterMs` it sends a ping, and without a pong it opens a new connection. */
+  /** Restarts the silence timer. When it expires, it sends a ping, and without a pong, opens a new connection. */
   #restartSilenceTimer(): void {
     const socket = this.#socket
     clearTimeout(this.#timer)
     this.#timer = setTimeout(() => {
       this.#send({ type: 'ping' })
-      if (socket) this.#abandonSilent(socket, this.#options.pongWithinMs ?? 10_000)
-    }, this.#options.pingAfterMs ?? 20_000)
+      if (socket) this.#abandonSilent(socket, pongTimeoutMs)
+    }, pingAfterMs)
   }
 
   /** Abandons a silent socket. A dead peer never closes, so this does not wait for its close. */

@@ -72,7 +72,7 @@ async function readRecord(commonDir: string, name: string): Promise<WorkingTree 
   return { topLevel: await realPlace(dirname(resolve(gitDir, record.trimEnd()))), gitDir, commonDir }
 }
 
-/** Makes a repository's record of a worktree name the worktree's place. */
+/** Updates a repository's record of a worktree with the worktree's place. */
 export async function recordPlace({ topLevel, gitDir }: WorkingTree): Promise<void> {
   const record = join(gitDir, 'gitdir')
   await writeFile(`${record}.new`, `${join(topLevel, '.git')}\n`)

@@ -12,11 +12,10 @@ import type { Claims } from './oidcProvider.ts'
 import type { OidcBounds } from './oidcSettings.ts'
 import { erase } from './users.ts'
 
-/** An account that was deleted because its address was verified as another user's, and the new owner of its projects. */
+/** An account that was deleted because its address was verified as another user's, and its projects. */
 interface Replaced {
   userId: number
   email: string
-  heirId: number
   projectIds: number[]
 }
 export interface Recognized {
@@ -96,9 +95,9 @@ async function endRegistrant(
   await erase(identity, tx, id, newOwner.id)
   insertAuditRow(tx, {
     ...bySystem('users.delete', { kind: 'user', id }, 'single sign-on'),
-    detail: JSON.stringify({ email, heirId: newOwner.id, reason: 'another user verified its address' }),
+    detail: JSON.stringify({ email, newOwnerId: newOwner.id, reason: 'another user verified its address' }),
   })
-  return { userId: id, email, heirId: newOwner.id, projectIds }
+  return { userId: id, email, projectIds }
 }
 
 /** Links an account that an administrator created, or that was previously linked at another provider. */

@@ -78,13 +78,14 @@ export const baseEnvironment = (env: NodeJS.ProcessEnv): Record<string, string> 
  * The environment of a project's shell commands: the base, the account's home, and the variables of the server and
  * project.
  */
-export const commandEnvironment = (
-  board: { url: string; projectId: number; cardId?: number },
-  env: NodeJS.ProcessEnv = process.env,
-): Record<string, string> => ({
-  ...baseEnvironment(env),
-  ...pickVariables(env, [...accountFolders, ...temporaryFolders]),
-  HOME: env.HOME ?? homedir(),
+export const commandEnvironment = (board: {
+  url: string
+  projectId: number
+  cardId?: number
+}): Record<string, string> => ({
+  ...baseEnvironment(process.env),
+  ...pickVariables(process.env, [...accountFolders, ...temporaryFolders]),
+  HOME: process.env.HOME ?? homedir(),
   ...boardVariables(board),
 })
 

@@ -99,7 +99,7 @@ function endsOf({ localAddress, localPort, remoteAddress, remotePort }: Socket):
   if (!localAddress || !remoteAddress || localPort === undefined || remotePort === undefined) return undefined
   const [client, server] = [parse(remoteAddress), parse(localAddress)].map(plainAddress)
   const tableEntry = (asTable: (address: IPv4 | IPv6) => string) =>
-    ` ${asTable(client!)}:${hex(remotePort, 4)} ${asTable(server!)}:${hex(localPort, 4)} `
+    ` ${asTable(client!)}:${toHex(remotePort)} ${asTable(server!)}:${toHex(localPort)} `
   // An IPv4 connection can use a socket of either family.
   const isIpv4 = client!.kind() === 'ipv4' && server!.kind() === 'ipv4'
   return isIpv4
@@ -117,7 +117,7 @@ function words(address: IPv4 | IPv6): string {
   return bytes.toString('hex').toUpperCase()
 }
 
-const hex = (value: number, digits: number) => value.toString(16).toUpperCase().padStart(digits, '0')
+const toHex = (port: number) => port.toString(16).toUpperCase().padStart(4, '0')
 
 interface Owner {
   uid: number

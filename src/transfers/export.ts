@@ -214,7 +214,7 @@ function beforeContents(missing: readonly MissingFile[]): string {
   return `${records.length === 0 ? '' : `,\n"missing":[\n${records.join(',\n')}]`},\n"contents":[`
 }
 
-/** Gives a file a second name, and returns whether the file has the expected size. */
+/** Links or copies a file, and returns whether it has the expected size. */
 async function keepFile(path: string, kept: string, size: number): Promise<boolean> {
   try {
     await link(path, kept).catch(async (error: NodeJS.ErrnoException) => {

@@ -43,7 +43,7 @@ export type Target =
 interface TargetBoard {
   id: number
   columnIds: ReadonlyMap<number, number>
-  /** The sources of the cards, which the project must not have. */
+  /** The sources of the cards. The project must not have cards of these sources. */
   sources: readonly CardSource[]
 }
 

@@ -40,7 +40,7 @@ export class RecordIndex {
     return known.get(id)
   }
 
-  /** Lets other records refer to an invalid one, so that it is reported once and not for each reference. */
+  /** Allows references to an invalid record, so that it is reported once and not for each reference. */
   tolerate(part: string, record: unknown): void {
     const id = (record as { id?: unknown } | null)?.id
     if (typeof id === 'number' && !this.all(part).has(id)) this.all(part).set(id, undefined)

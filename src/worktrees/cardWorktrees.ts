@@ -90,7 +90,7 @@ async function stands(
 }
 
 /**
- * Makes the repository's record of a worktree name the planned place, after the board's folders were moved. The record is the one of a
+ * Updates the repository's record of a worktree with the planned place, after the board's folders were moved. The record is the one of a
  * missing folder that was the card's, or has its branch. `git worktree repair` would write to the `.git` of every worktree, outside the
  * sandbox.
  */

@@ -282,7 +282,7 @@ describe('an account that exists', () => {
         { kind: 'system', id: 'single sign-on' },
       ],
     ])
-    expect(entries[0]!.detail).toMatchObject({ email: 'dora@example.org', heirId: Number(root) })
+    expect(entries[0]!.detail).toMatchObject({ email: 'dora@example.org', newOwnerId: Number(root) })
     expect((await sso.tokenOf('dora')).user.id).toBe(dora.user.id)
   })
 

@@ -74,7 +74,7 @@ export async function showStatus(command: Command, { exitStatus }: { exitStatus?
 export function printToken(command: Command): void {
   const globals = globalsOf(command)
   const { out, settings } = createOutput(globals)
-  const found = selectServer(globals, process.env, settings).token
+  const found = selectServer(globals, settings).token
   if (!found)
     throw new Failure('denied', 'there is no token for this server', {
       hint: 'sign in with: board auth login',

@@ -26,6 +26,6 @@ export interface CmdHooks {
 export interface JobHooks extends Pick<CmdHooks, 'copy'> {
   /** Suspends the board while another program uses the terminal. */
   suspendWhile: <T>(work: () => Promise<T>) => Promise<T>
-  /** Lets the person change a text in the editor. */
+  /** Opens a text in the person's editor. */
   write: (filename: string, text: string, isTyped: boolean) => Promise<UnsavedText>
 }

@@ -56,10 +56,10 @@ async function readEnvironment(
 }
 
 async function inTerminal({ name, run }: UserCommand, env: NodeJS.ProcessEnv): Promise<Msg | void> {
-  const { end, received } = await runInTerminal('sh', ['-c', run], env)
+  const { end, received } = await runInTerminal(run, [], env)
   if (received !== undefined) return
   const waitForEnter = `printf '\\n%s Enter goes back to the board. ' "$1"; read -r _`
-  await runInTerminal('sh', ['-c', waitForEnter, 'sh', end === 0 ? 'Done.' : `It ended with ${end}.`], env)
+  await runInTerminal(waitForEnter, ['sh', end === 0 ? 'Done.' : `It ended with ${end}.`], env)
   if (end !== 0) return { type: 'refused', text: `${name} ended with ${end}.` }
 }
 

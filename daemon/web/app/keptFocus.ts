@@ -32,8 +32,8 @@ export const setReturnPath = (dialog: Element | null, path: FocusPath): void =>
   void (dialog && returnPaths.set(dialog, path))
 
 /** Remembers the focused element. @returns a function that restores the focus */
-export function rememberFocus(element: Element | null = document.activeElement): () => void {
-  const path = pathOf(element)
+export function rememberFocus(): () => void {
+  const path = pathOf(document.activeElement)
   return () => restoreFocus(path)
 }
 

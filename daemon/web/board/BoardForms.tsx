@@ -21,7 +21,7 @@ interface FormProps {
 const columnOrNull = (id: string): number | null => (id === '' ? null : Number(id))
 const choicesOf = (of: readonly { id: string; name: string }[] = []) => of.map(({ id, name }) => [id, name] as const)
 
-/** Makes a column, or changes one. Its type is chosen once. */
+/** Creates or edits a column. Its type cannot be changed later. */
 export function ColumnForm({ session, columnId, onClose }: FormProps & { columnId?: string }) {
   const { projectId } = session
   const { columns, boardId } = session.state.get()
@@ -104,7 +104,7 @@ function AfterRequests({
   )
 }
 
-/** Makes a board, or renames one. */
+/** Creates or renames a board. */
 export function BoardForm({ session, boardId, onClose }: FormProps & { boardId?: string }) {
   const { projectId } = session
   const board = session.state.get().boards?.find(({ id }) => id === boardId)

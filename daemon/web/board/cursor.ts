@@ -45,7 +45,7 @@ export class Cursor {
     this.state.set({ columnId, cards: { ...cards, [columnId]: cardId } })
   }
 
-  /** Gives the focus to a card, wherever it is now. */
+  /** Focuses a card at its current place. */
   focusCard(cardId: string): void {
     const column = this.#shown().columns.find(({ found }) => found.includes(cardId))
     if (column)

@@ -12,7 +12,7 @@ import { drag } from './drag.ts'
 const columns = new Map<string, { element: HTMLElement; scroller: HTMLElement; placeAt: (y: number) => number }>()
 let pointer = { x: 0, y: 0 }
 
-/** Makes a card draggable with a mouse or by a long press. @returns a function that stops */
+/** Makes a card draggable with a mouse or by a long press. @returns a function that undoes this */
 export function dragSource(element: HTMLElement, session: BoardSession, cardId: string): () => void {
   let isTouched = false
   const onTouch = () => (isTouched = true)

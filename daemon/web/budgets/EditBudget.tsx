@@ -21,7 +21,7 @@ const periods = [
   ['total', 'in total'],
 ] as const
 
-/** Makes a budget, or changes the limit and the period of one. */
+/** Creates a budget, or edits its limit and period. */
 export function EditBudget({ scope, budget, onClose, onSaved }: EditProps & { scope: Scope; budget?: Budget }) {
   const { values, bind } = useFields({
     unit: budget?.unit ?? ('usd' as Budget['unit']),

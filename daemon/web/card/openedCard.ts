@@ -199,7 +199,7 @@ export function useOpenedCard(projectId: string, cardId: string): OpenedCardStor
 }
 
 const Opened = createContext<OpenedCardStore | undefined>(undefined)
-/** Gives the opened card to all that is in it. */
+/** Provides the opened card to the components below it. */
 export const OpenedProvider = Opened.Provider
 
 /** Returns the card of the surrounding component. */

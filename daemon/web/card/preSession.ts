@@ -25,7 +25,7 @@ class PreSessionStore {
     this.cardId = cardId
   }
 
-  /** Follows the project's events. Returns a function that stops. */
+  /** Subscribes to the project's events. Returns a function that unsubscribes. */
   start(): () => void {
     return followProject(
       this.projectId,

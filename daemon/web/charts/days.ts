@@ -21,8 +21,8 @@ const dayMs = 86_400_000
 const dayOf = (time: number): string => new Date(time).toISOString().slice(0, 10)
 
 /** The last days (UTC), today last. */
-export const lastDays = (count: number, now = Date.now()): string[] =>
-  Array.from({ length: count }, (_, at) => dayOf(now - (count - 1 - at) * dayMs))
+export const lastDays = (count: number): string[] =>
+  Array.from({ length: count }, (_, at) => dayOf(Date.now() - (count - 1 - at) * dayMs))
 
 const kinds = ['done', 'active', 'backlog', 'archived'] as const
 

@@ -57,10 +57,10 @@ type Named = readonly { id: string; name: string }[]
 
 const options = (named: Named, none: string) =>
   [['', none], ...named.map(({ id, name }) => [id, name] as const)] as readonly (readonly [string, string])[]
-const profileOptions = ({ profiles }: AgentOptions, none: string) =>
+const profileOptions = ({ profiles }: AgentOptions) =>
   options(
     profiles.map(({ name, agent }) => ({ id: name, name: `${name} (${agent})` })),
-    none,
+    'none',
   )
 
 interface AgentChoiceProps {
@@ -106,7 +106,7 @@ export function AgentChoice({ known, value, none, hint, save: send }: AgentChoic
       <Form submit="Save agent" onSubmit={save}>
         <Choice isSearched label="Agent" options={options(offered, none)} {...bind('agent')} />
         {known.profiles.length > 0 && (
-          <Choice isSearched label="Profile" options={profileOptions(known, 'none')} {...bind('profile')} />
+          <Choice isSearched label="Profile" options={profileOptions(known)} {...bind('profile')} />
         )}
         <Option label="Model" offered={agent?.models} {...bind('model')} />
         <Option label="Mode" offered={agent?.modes} {...bind('mode')} />
@@ -240,7 +240,7 @@ function NextEntry({
   return (
     <>
       <Choice isSearched label={`Agent ${at + 1}`} options={options(known.agents, 'unchanged')} {...bind('agent')} />
-      <Choice isSearched label={`Profile ${at + 1}`} options={profileOptions(known, 'none')} {...bind('profile')} />
+      <Choice isSearched label={`Profile ${at + 1}`} options={profileOptions(known)} {...bind('profile')} />
       <Choice
         label={`Credential ${at + 1}`}
         options={options(known.credentials, 'unchanged')}

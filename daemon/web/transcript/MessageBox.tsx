@@ -17,7 +17,7 @@ interface MessageBoxProps {
   /** The agent whose commands are offered. Without it, those of all agents. */
   agent?: string | null
   onSend: (content: string, attachmentIds: string[]) => Promise<unknown>
-  /** Keeps a file, to be sent along. Without it none can be. */
+  /** Stores a file that is sent with the message. Undefined if files cannot be attached. */
   onFile?: (file: File) => Promise<Attachment>
 }
 

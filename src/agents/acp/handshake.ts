@@ -49,7 +49,6 @@ export async function initialize({ request }: AcpConnection, timeoutMs: number):
     capabilities: {
       resume: resumeMethods.length > 0,
       tools: asObject(offered.mcpCapabilities).http === true,
-      followUps: true,
     },
     resumeMethods,
     prompts: {

@@ -187,8 +187,6 @@ export type FailedTurnRule = (turn: TurnSigns) => TurnFailure | null
 export interface AgentCapabilities {
   resume: boolean
   tools: boolean
-  /** Whether a session accepts more than one prompt. */
-  followUps: boolean
 }
 export interface SessionOption {
   id: string

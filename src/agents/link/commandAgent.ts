@@ -83,7 +83,7 @@ export function openProcessPerTurn(
   let turn: RunningTurn | null = null
   return {
     info: { name: null, version: null },
-    capabilities: { resume: false, tools: false, followUps: true },
+    capabilities: { resume: false, tools: false },
     start: async () => startedWithoutOptions(launch),
     async prompt(text, files = []): Promise<TurnEnd> {
       if (turn) throw new Error('The agent is in the middle of a turn.')

@@ -108,7 +108,7 @@ export const Question = v.object(questionEntries)
  * is the first of them.
  */
 export const AgentState = v.object({ ...AgentSession.entries, questions: v.array(Question) })
-/** The outcome of waiting for a card: its agent has ended, waits for a user, never started, or the time was over. */
+/** The outcome of waiting for a card: its agent has ended, waits for a user, never started, or the wait timed out. */
 const WaitOutcome = v.picklist(['ended', 'waiting', 'idle', 'timeout'])
 export type WaitOutcome = v.InferOutput<typeof WaitOutcome>
 export const SessionSummary = v.object({

@@ -57,7 +57,7 @@ export function watch(tx: Transaction, card: CardRow, caller: Caller | undefined
   setWatching(tx, card.id, caller.userId, watching)
 }
 
-/** Makes the author of a comment watch the card from now on, except for programs with a key, and users who opted out. */
+/** Adds the author of a comment to the card's watchers, except for programs with a key, and users who opted out. */
 export async function watchByComment(tx: Transaction, card: CardRow, caller: Caller): Promise<void> {
   const { watching, muting } = watchingOf(card)
   if (caller.userId === noAccount || caller.key || [...watching, ...muting].includes(caller.userId)) return

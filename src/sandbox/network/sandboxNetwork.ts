@@ -20,7 +20,7 @@ const movedPorts = 40_000
 export interface SandboxNetworkOptions {
   /** listed: the board and the hosts in `allowed` and `trusted`. none: only the board. */
   network: 'listed' | 'none'
-  /** The address of the server outside. */
+  /** The address of the server outside the sandbox. */
   boardUrl: string
   /** Accepts a connection to the board from the sandbox. */
   acceptForBoard(socket: Socket): void

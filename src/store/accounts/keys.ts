@@ -48,7 +48,7 @@ const holderFields = [
   'lastUsedAt',
 ] as const
 
-const grant = joinedGrant('k.user_id', '?2')
+const grant = joinedGrant('k.user_id')
 const keyHolder = (condition: string, expiresAt = 'k.expires_at') =>
   `SELECT ${record.columnsOf(holderFields)}, ${expiresAt} AS expiresAt, ${users.columnsOf(['role', 'email', 'displayName'])},
   u.id IS NOT NULL OR EXISTS (SELECT 1 FROM users) AS hasUsers, ${grant.fields} FROM api_keys k LEFT JOIN users u ON u.id = k.user_id ${grant.joins} WHERE ${condition}`

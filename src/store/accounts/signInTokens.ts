@@ -29,7 +29,7 @@ export interface ListedSignIn {
   client: string | null
 }
 
-const grant = joinedGrant('t.user_id', '?2')
+const grant = joinedGrant('t.user_id')
 const signIn = `SELECT t.id, t.user_id AS userId, t.expires_at AS expiresAt, t.last_used_at AS lastUsedAt, t.address, t.client, ${users.columnsOf(['email', 'displayName', 'role'])}, ${grant.fields} FROM sign_in_tokens t JOIN users u ON u.id = t.user_id ${grant.joins} WHERE t.hash = ?1`
 
 /** The sign-in with this hash, and its account's grant in the project, if one is named. */

@@ -144,18 +144,19 @@ export const addSessionCounts = async (
 export const readSession = (db: Reader, id: number): Promise<SessionRow | undefined> =>
   db.get(`SELECT ${fields} FROM agent_sessions s WHERE s.id = ?`, [id])
 
-/** A card's newest session that is not a pre-session, or its newest pre-session. */
-export const readLatestSession = (db: Reader, cardId: number, { pre = false } = {}): Promise<SessionRow | undefined> =>
+/** A card's newest session that is not a pre-session. */
+export const readLatestSession = (db: Reader, cardId: number): Promise<SessionRow | undefined> =>
   db.get(
-    `SELECT ${fields} FROM agent_sessions s WHERE s.card_id = ? AND (s.purpose = 'pre') = ? ORDER BY s.id DESC LIMIT 1`,
-    [cardId, pre],
+    `SELECT ${fields} FROM agent_sessions s WHERE s.card_id = ? AND s.purpose <> 'pre' ORDER BY s.id DESC LIMIT 1`,
+    [cardId],
   )
 
+const maxListedSessions = 1000
 /** A card's newest sessions without pre-sessions, oldest first. */
-export const listSessions = (db: Reader, cardId: number, limit = 1000): Promise<SessionItem[]> =>
+export const listSessions = (db: Reader, cardId: number): Promise<SessionItem[]> =>
   db.all(
     `SELECT * FROM (SELECT ${listed} FROM agent_sessions s WHERE s.card_id = ? AND s.purpose <> 'pre' ORDER BY s.id DESC LIMIT ?) ORDER BY id`,
-    [cardId, limit],
+    [cardId, maxListedSessions],
   )
 
 /**

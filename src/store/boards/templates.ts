@@ -46,7 +46,7 @@ export const updateTemplate = async (
   id: number,
   change: Pick<Change<typeof templateFields>, 'name' | 'columns' | 'shared'>,
 ): Promise<void> => record.update(tx, id, change)
-/** Gives an account's templates to another account. */
+/** Transfers an account's templates to another account. */
 export const reassignTemplates = async (tx: Transaction, from: number, to: number): Promise<void> => {
   await tx.run('UPDATE board_templates SET user_id = ? WHERE user_id = ?', [to, from])
 }

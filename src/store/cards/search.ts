@@ -43,10 +43,9 @@ export const markRemarks = async (tx: Transaction): Promise<void> => {
 
 /** Only the end of a message is indexed, because a message can have megabytes. */
 const maxMessageLength = 10_000
-/** SQL of the last message of a card's agent. Pieces are JSON texts. */
-const lastMessageOf = (cardId: string) =>
-  `(SELECT substr(group_concat(json_extract(data, '$'), ''), -${maxMessageLength}) FROM (SELECT p.data FROM transcript_pieces p
-    WHERE p.message_id = (SELECT m.id FROM transcript_messages m WHERE m.card_id = ${cardId} AND m.role = 'agent' ORDER BY m.id DESC LIMIT 1) ORDER BY p.number))`
+/** SQL of the last message of the agent of a card `c`. Pieces are JSON texts. */
+const lastMessage = `(SELECT substr(group_concat(json_extract(data, '$'), ''), -${maxMessageLength}) FROM (SELECT p.data FROM transcript_pieces p
+    WHERE p.message_id = (SELECT m.id FROM transcript_messages m WHERE m.card_id = c.id AND m.role = 'agent' ORDER BY m.id DESC LIMIT 1) ORDER BY p.number))`
 const indexedCards = `cards c ON c.deleted_at IS NULL AND c.kind <> 'assistant'`
 
 /** Indexes at most `limit` new, changed or deleted comments and messages. @returns how many */
@@ -64,7 +63,7 @@ export async function indexRemarks(tx: Transaction, limit: number): Promise<numb
   )
   tx.enqueue(
     `INSERT INTO card_talks (rowid, body, scope) SELECT id, body, 'p' || projectId FROM (
-       SELECT j.value AS id, ${lastMessageOf('c.id')} AS body, c.project_id AS projectId
+       SELECT j.value AS id, ${lastMessage} AS body, c.project_id AS projectId
        FROM json_each(?) j JOIN ${indexedCards} AND c.id = j.value - ${firstMessageRow}) WHERE body IS NOT NULL`,
     [ids],
   )
@@ -80,7 +79,7 @@ export const findRemarks = (
 ): Promise<RemarkHit[]> =>
   db.all(
     `SELECT c.id, c.project_id AS projectId, p.name AS projectName, c.title, l.name AS columnName, c.status, c.archived_at AS archivedAt,
-     k.id AS commentId, k.author_name AS authorName, coalesce(k.body, ${lastMessageOf('c.id')}) AS body
+     k.id AS commentId, k.author_name AS authorName, coalesce(k.body, ${lastMessage}) AS body
      FROM (SELECT rowid FROM card_talks WHERE card_talks MATCH ?1 AND rowid > ?2 ORDER BY rowid DESC LIMIT ?3) f
      LEFT JOIN comments k ON k.id = f.rowid JOIN cards c ON c.id = iif(f.rowid > 0, k.card_id, f.rowid - ${firstMessageRow})
      JOIN columns l ON l.id = c.column_id JOIN projects p ON p.id = c.project_id WHERE c.deleted_at IS NULL ORDER BY f.rowid DESC`,

@@ -50,12 +50,8 @@ const usedSql =
 const gigabytes = (bytes: number) => `${(bytes / 1e9).toFixed(1)} GB`
 
 /** The files that belong to a copy, and its schema's version. */
-export async function filesOfCopy(path: string, signal?: AbortSignal): Promise<DatabaseContents> {
-  const [version, files] = await runOnCopy(
-    path,
-    query => query([{ sql: 'PRAGMA user_version' }, { sql: filesSql }]),
-    signal,
-  )
+export async function filesOfCopy(path: string): Promise<DatabaseContents> {
+  const [version, files] = await runOnCopy(path, query => query([{ sql: 'PRAGMA user_version' }, { sql: filesSql }]))
   return { schemaVersion: Number(version![0]!.user_version), files: files as unknown as NamedFile[] }
 }
 
@@ -66,8 +62,8 @@ const filesSql = 'SELECT stored_as AS name, size, sha256 FROM attachments ORDER 
  * this program's version or an older one.
  * @throws InvalidDatabase
  */
-export async function examineDatabase(path: string, signal?: AbortSignal): Promise<DatabaseContents> {
-  return runOnCopy(path, examineContents, signal)
+export async function examineDatabase(path: string): Promise<DatabaseContents> {
+  return runOnCopy(path, examineContents)
 }
 
 async function examineContents(query: Query): Promise<DatabaseContents> {
@@ -112,8 +108,8 @@ async function requireBoard(query: Query): Promise<number> {
   return present
 }
 
-const runOnCopy = <T>(path: string, work: (query: Query) => Promise<T>, signal?: AbortSignal): Promise<T> =>
-  runInChildProcess(path, work, signal).catch((error: EngineFailure) => {
+const runOnCopy = <T>(path: string, work: (query: Query) => Promise<T>): Promise<T> =>
+  runInChildProcess(path, work).catch((error: EngineFailure) => {
     throw isDamage(error) ? new InvalidDatabase('its database is damaged') : error
   })
 

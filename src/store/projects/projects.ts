@@ -134,12 +134,12 @@ export const readGrant = (db: Reader, userId: number, projectId: number): Promis
   db.get(grant, [userId, projectId])
 
 /**
- * SQL for a query that finds an account by a token: the account's grants in a project, in the same statement. `ownerId` is null
- * if there are none.
+ * SQL for a query that finds an account by a token: the account's grants in the project `?2`, in the same statement. `ownerId` is
+ * null if there are none.
  */
-export const joinedGrant = (userId: string, projectId: string): { fields: string; joins: string } => ({
+export const joinedGrant = (userId: string): { fields: string; joins: string } => ({
   fields: grantFields,
-  joins: `LEFT JOIN projects p ON p.id = ${projectId} AND p.hidden = 0 LEFT JOIN project_members m ON m.project_id = p.id AND m.user_id = ${userId}
+  joins: `LEFT JOIN projects p ON p.id = ?2 AND p.hidden = 0 LEFT JOIN project_members m ON m.project_id = p.id AND m.user_id = ${userId}
    LEFT JOIN organization_members o ON o.organization_id = p.organization_id AND o.user_id = ${userId}`,
 })
 /** The fields of `joinedGrant`. */

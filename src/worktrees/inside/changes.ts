@@ -71,13 +71,10 @@ async function isInAnyBase(
   return false
 }
 
-/**
- * Whether index or files differ from the commit, including untracked files unless `withUntracked` is false. Too many differences
- * to list count as a difference.
- */
-export async function isChanged(quarantine: Quarantine, withUntracked = true): Promise<boolean> {
+/** Whether index or files differ from the commit, including untracked files. Too many differences to list count as a difference. */
+export async function isChanged(quarantine: Quarantine): Promise<boolean> {
   try {
-    return (await listAllChanges(quarantine, withUntracked)).length > 0
+    return (await listAllChanges(quarantine, true)).length > 0
   } catch (error) {
     if (error instanceof GitFailed && error.reason === 'output') return true
     throw error

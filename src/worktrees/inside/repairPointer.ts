@@ -6,7 +6,7 @@ import type { WorkingTree } from '../../git/workingTrees.ts'
 const maxPointerBytes = 8192
 
 /**
- * Makes the `.git` file of a worktree name the worktree's Git folder, which moves with the project.
+ * Updates the `.git` file of a worktree with the worktree's Git folder, which moves with the project.
  * @returns false if the worktree has no such file
  */
 export async function repairPointer({ topLevel, gitDir }: WorkingTree): Promise<boolean> {

@@ -10,7 +10,7 @@ import { inFolder, isSamePlain } from '../../git/untrustedFiles.ts'
 const maxListBytes = 256 * 1024 * 1024
 
 /**
- * Gives a quarantine the index of an agent that has a separate Git folder, and checked copies of the objects that are only staged
+ * Copies into a quarantine the index of an agent that has a separate Git folder, and checked copies of the objects that are only staged
  * there. If that fails, the quarantine keeps the index of the repository.
  */
 export async function takeShadowIndex(run: GitRun, gitDir: string, repository: Repository): Promise<void> {
