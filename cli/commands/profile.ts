@@ -86,9 +86,7 @@ async function set(command: Command, name: string): Promise<void> {
   if (project !== undefined) await checkProject(command, name, project)
   const isFirst = readSettings().current === undefined
   await changeProfile(name, { ...(url !== undefined && { url }), ...(project !== undefined && { project }) }, isFirst)
-  createOutput(globalsOf(command)).out.done(
-    isFirst ? `Set profile ${name}. It is the one in use now.` : `Set profile ${name}.`,
-  )
+  createOutput(globalsOf(command)).out.done(isFirst ? `Set profile ${name}. It is now in use.` : `Set profile ${name}.`)
 }
 
 /** @throws Failure (not found) if the profile's server does not have the project. An unreachable server is only reported */

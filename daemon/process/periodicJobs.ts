@@ -52,20 +52,20 @@ export const periodicJobs = (app: App): Job[] => {
 /** The jobs that one daemon runs for the whole board. */
 const boardJobs = (app: Pick<App, 'audit' | 'backups' | 'config' | 'outbox' | 'webhooks'>, board: Database): Job[] => [
   {
-    name: 'delete events that need not be kept',
+    name: 'delete old events',
     everySecs: 600,
     duty: 'board',
     run: signal => inShortTransactions(board, tx => app.outbox.prune(tx), signal),
   },
-  { name: 'send webhook deliveries that are due', everySecs: 1, duty: 'board', run: () => app.webhooks.sendDue() },
+  { name: 'send due webhook deliveries', everySecs: 1, duty: 'board', run: () => app.webhooks.sendDue() },
   {
-    name: 'take up the words of new and changed cards',
+    name: 'index new and changed cards',
     everySecs: 5,
     duty: 'board',
     run: signal => indexPendingCards(board, Infinity, signal),
   },
   {
-    name: 'note what each project is like today',
+    name: 'record daily project statistics',
     everySecs: 600,
     duty: 'board',
     run: () =>
@@ -89,31 +89,31 @@ const boardJobs = (app: Pick<App, 'audit' | 'backups' | 'config' | 'outbox' | 'w
 /** Jobs that delete expired records. */
 const expiryJobs = (app: Pick<App, 'config' | 'supervisor'>, board: Database): Job[] => [
   {
-    name: 'forget webhook deliveries 30 days after their end',
+    name: 'delete webhook deliveries 30 days after their end',
     everySecs: hourSecs,
     duty: 'board',
     run: signal => inShortTransactions(board, tx => forgetDeliveries(tx, ago(tx, 30 * daySecs), stepRows), signal),
   },
   {
-    name: 'forget what forges have delivered after a week',
+    name: 'delete forge deliveries after a week',
     everySecs: hourSecs,
     duty: 'board',
     run: signal => inShortTransactions(board, tx => forgetForgeDeliveries(tx, ago(tx, 7 * daySecs), stepRows), signal),
   },
   {
-    name: 'forget idempotent answers after a day',
+    name: 'delete idempotent responses after a day',
     everySecs: hourSecs,
     duty: 'board',
     run: () => board.transaction(tx => forgetAnswers(tx, ago(tx, daySecs))),
   },
   {
-    name: 'forget sign-in tokens a day after their end',
+    name: 'delete sign-in tokens a day after their end',
     everySecs: hourSecs,
     duty: 'board',
     run: () => board.transaction(tx => forgetSignInTokens(tx, ago(tx, daySecs))),
   },
   {
-    name: 'forget agent tokens a day after their end',
+    name: 'delete agent tokens a day after their end',
     everySecs: hourSecs,
     duty: 'board',
     run: () => board.transaction(tx => forgetAgentTokens(tx, ago(tx, daySecs))),
@@ -132,7 +132,7 @@ const expiryJobs = (app: Pick<App, 'config' | 'supervisor'>, board: Database): J
       ),
   },
   {
-    name: 'remove cards that were deleted over 30 days ago and have no worktree any more',
+    name: 'purge cards without a worktree 30 days after their deletion',
     everySecs: hourSecs,
     duty: 'board',
     run: async signal => {
@@ -207,20 +207,20 @@ const ownJobs = (app: Pick<App, 'attachmentFiles' | 'config' | 'db' | 'logs'>): 
     ? []
     : [
         {
-          name: 'look whether the database file is sound',
+          name: 'check the database file',
           everySecs: daySecs,
           firstAfterSecs: 60,
           run: (signal: AbortSignal) => lookForDamage(app, signal),
         },
         {
-          name: 'give back to the disk what deletions have freed',
+          name: 'return freed pages to the file system',
           everySecs: rareSecs,
           firstAfterSecs: 60,
           run: (signal: AbortSignal) => inShortTransactions(app.db, tx => giveBackPages(tx, stepPages), signal),
         },
       ]),
   {
-    name: 'delete entries of the log after 30 days',
+    name: 'delete log entries after 30 days',
     everySecs: rareSecs,
     firstAfterSecs: 60,
     run: signal =>

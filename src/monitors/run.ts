@@ -51,7 +51,7 @@ export async function runCommand(
     return {
       outcome: 'timeout',
       exitCode: null,
-      error: `The command ran longer than ${durationWords(dependencies.timeoutMs)} and was ended.`,
+      error: `The command ran longer than ${durationWords(dependencies.timeoutMs)} and was stopped.`,
       output: words,
     }
   return {

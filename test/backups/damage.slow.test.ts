@@ -159,7 +159,7 @@ describe('a database that is found to be damaged during use', () => {
     damageCards()
     const { request, server } = await start()
     await periodicJobs(server.app)
-      .find(({ name }) => name === 'look whether the database file is sound')!
+      .find(({ name }) => name === 'check the database file')!
       .run(new AbortController().signal)
     expect((await request('POST', '/api/organizations', { body: { name: 'refused' } })).body.error.code).toBe(
       'DATABASE_DAMAGED',

@@ -79,7 +79,7 @@ describe('a run', () => {
     expect(monitor).toMatchObject({
       status: 'timeout',
       exitCode: null,
-      error: 'The command ran longer than 3 seconds and was ended.',
+      error: 'The command ran longer than 3 seconds and was stopped.',
       output: 'begun\n',
       consecutiveFailures: 1,
     })

@@ -48,12 +48,12 @@ describe('the log reports', () => {
     const entryOf = async (message: string) =>
       (await list({ search: 'periodic' })).find(each => each.message === message)
     webhooks.sendDue = () => delay(1100)
-    const long = 'A periodic job took long: send webhook deliveries that are due.'
+    const long = 'A periodic job took long: send due webhook deliveries.'
     await eventually('a long job', async () => (await entryOf(long)) !== undefined)
     webhooks.sendDue = async () => {
       throw new Error('no luck today')
     }
-    const failed = 'A periodic job failed: send webhook deliveries that are due.'
+    const failed = 'A periodic job failed: send due webhook deliveries.'
     await eventually('a failed job', async () => (await entryOf(failed)) !== undefined)
     webhooks.sendDue = sendDue
     expect(await entryOf(failed)).toMatchObject({
