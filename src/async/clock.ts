@@ -1,4 +1,4 @@
-/** The source of the wall-clock time. Tests replace the clock of the machine. */
+/** The source of the current time. Tests use their own clock instead of the one of the machine. */
 export type Clock = () => Date
 
 export const systemClock: Clock = () => new Date()

@@ -177,7 +177,7 @@ export class Live {
       this.#end(new ApiFailure(401, { error: { code: 'UNAUTHENTICATED', message: errors.UNAUTHENTICATED[1] } }, {}))
   }
 
-  /** Restarts the silence timer. When it expires, it sends a ping, and without a pong, opens a new connection. */
+  /** Restarts the silence timer. When the timer expires, sends a ping. Without a pong, opens a new connection. */
   #restartSilenceTimer(): void {
     const socket = this.#socket
     clearTimeout(this.#timer)
