@@ -131,7 +131,7 @@ export const aims: readonly Aim[] = [
   plain('memory, under load', 'memory/load', maxBound(220), 'MB'),
   plain('agent transcript, updates a second', 'transcript/rate', minBound(20_000), '/s'),
   ratio('… in the sandbox against without', 'transcript/rate', 'transcript/off/rate', minBound(0.9), '/s'),
-  plain('… health meanwhile, p99', 'transcript/p99', maxBound(50), 'ms', 'transcript/idle'),
+  plain('… health at the same time, p99', 'transcript/p99', maxBound(50), 'ms', 'transcript/idle'),
   ratio('a terminal card, in the sandbox against without', 'session/full', 'session/off', maxBound(1.25), 'ms'),
   ratio('… with a separate network', 'session/listed', 'session/off', maxBound(1.4), 'ms'),
   ratio('board --version against node -e 0', 'commands/version', 'commands/node', maxBound(1.6), 'ms'),

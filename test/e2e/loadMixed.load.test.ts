@@ -233,7 +233,7 @@ test(
     note('… open files before', before.files)
     note('… open files after', after.files, '', { atMost: before.files + maxMoreFiles + 1 })
     const beside = percentile(answers.machine, 0.99)
-    note('… health meanwhile, p99', percentile(answers.health, 0.99), 'ms')
+    note('… health at the same time, p99', percentile(answers.health, 0.99), 'ms')
     note('… an idle server, p99', beside, 'ms')
   },
   300_000 + minutes * 90_000,
