@@ -13,7 +13,7 @@ export interface ChoiceOptions {
   effort?: string
 }
 
-/** The options that choose, for hints. */
+/** The options that select an agent, for error hints. */
 export const choiceFlags = '--agent, --agent-profile, --model, --mode, --effort'
 
 /** Adds the options that choose an agent, its profile, model, mode and effort. */

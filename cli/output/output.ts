@@ -13,7 +13,7 @@ export interface OutOptions {
   json?: string | true
   jq?: string
   template?: string
-  /** Returns the field names of the rows if there are no rows. */
+  /** Returns the names of the fields, to check --json against them even if the list is empty. */
   fields?: () => Promise<readonly string[]>
   quiet?: boolean
   pager?: string

@@ -5,7 +5,7 @@ interface Language {
   /** File extensions, and full names of files without an extension. */
   files: string
   load: () => Module
-  /** Languages that stand inside it. */
+  /** Languages that its files can contain. */
   inner?: readonly string[]
 }
 
