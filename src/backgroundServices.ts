@@ -70,7 +70,6 @@ export interface BackgroundServices {
   columnFiller: ColumnFiller
   /** Requests that wait for agents. */
   cardWaits: CardWaits
-  /** Runs monitors. */
   monitors: Monitors
   /** Runs scripts. */
   scripts: ScriptRunner

@@ -5,7 +5,6 @@ import { isatty } from 'node:tty'
 /** Returns whether stdin (0), stdout (1) or stderr (2) is a terminal. Does not create the stream, which takes milliseconds. */
 export const isTerminal = (descriptor: 0 | 1 | 2): boolean => isatty(descriptor)
 
-/** Writes data to stdout. */
 export function write(data: string | Uint8Array): void {
   stdout().write(data)
 }

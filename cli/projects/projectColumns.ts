@@ -15,7 +15,6 @@ export const projectColumns: Column<Project>[] = [
   { name: 'unreadCount', header: 'UNREAD', align: 'right', value: project => project.unreadCount },
   { name: 'lastOpenedAt', header: 'OPENED', style: 'time', value: project => project.lastOpenedAt },
 ]
-/** All fields of a project. */
 export const projectFields: Column<Project>[] = [
   ...projectColumns,
   {

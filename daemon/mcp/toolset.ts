@@ -16,7 +16,6 @@ export interface Choice {
   /** Whether to offer only tools that change nothing. */
   readOnly: boolean
 }
-/** The tools of a caller. */
 export interface Toolset {
   /** Returns the tools that the caller can use in at least one project. */
   list(): Promise<Description[]>

@@ -14,7 +14,6 @@ import { createSchedule, type Schedule } from './schedule.ts'
 /** The debounce of events: many events of a busy board cost one reconciliation. */
 const debounceMs = 50
 
-/** Runs the monitors. */
 export interface Monitors {
   /** Reconciles runs with the rows. Resolves when no reconciliation is pending. */
   reconcile(): Promise<void>

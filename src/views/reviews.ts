@@ -14,7 +14,6 @@ export const answeredComment: (row: ReviewCommentRow) => InferOutput<typeof Answ
   AnsweredComment,
   'text',
 )
-/** A review with its comments. */
 export const review: (row: ReviewRow & { comments: ReviewCommentRow[] }) => InferOutput<typeof Review> = viewOf(
   reviewFields,
   Review,

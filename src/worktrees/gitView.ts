@@ -43,7 +43,6 @@ const staleTransferMs = 60 * 60_000
 /** An agent's view of its folder and Git. `mounts` make the folder writable. They follow the mounts of the folders around it. */
 export interface GitView {
   mounts: Mount[]
-  /** Variables for the agent. */
   variables: Record<string, string>
   /** A note for users before the agent starts. Null if there is none. */
   remark: string | null

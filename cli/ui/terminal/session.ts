@@ -90,7 +90,6 @@ export class TerminalSession {
     return { width: Math.max(1, process.stdout.columns || 80), height: Math.max(1, process.stdout.rows || 24) }
   }
 
-  /** Draws a frame. */
   draw(frame: Frame): void {
     if (!this.#isOpen) return
     const change = diffFrames(this.#shown, frame)

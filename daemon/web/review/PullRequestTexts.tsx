@@ -18,7 +18,6 @@ export const PullRequestTexts = ({ bind }: { bind: ReturnType<typeof useFields<T
   </>
 )
 
-/** The fields for the reviewers and the labels of a pull request. */
 export const PullRequestNames = ({ bind }: { bind: ReturnType<typeof useFields<Names>>['bind'] }) => (
   <>
     <TextInput label="Reviewers" hint="User names on the forge, comma-separated." {...bind('reviewers')} />

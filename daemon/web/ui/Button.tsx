@@ -23,7 +23,6 @@ interface ButtonProps extends Omit<ButtonHTMLAttributes<HTMLButtonElement>, 'onC
   onClick?: () => void | Promise<unknown>
 }
 
-/** A button. */
 export function Button({
   children,
   icon,

@@ -7,7 +7,6 @@ import { shippedPrices } from './shippedPrices.ts'
 
 const PriceFile = v.strictObject({ models: v.pipe(v.array(Price), v.maxLength(10_000)) })
 
-/** The prices of models. */
 export interface PriceList {
   /** The cost of tokens in US dollars. Null if the model is unknown or has no price. */
   costOf(model: string | null, usage: TurnUsage): number | null

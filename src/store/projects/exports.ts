@@ -22,7 +22,6 @@ export interface ExportRow {
   id: number
   json: string
 }
-/** A message of an export, with its session. */
 export interface ExportMessage extends MessageRow {
   waitingSessionId: number | null
 }

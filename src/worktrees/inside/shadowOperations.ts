@@ -67,7 +67,6 @@ export async function importTip({ common, admin, gitDir, state }: Shadow, tip: s
 export const showOutside = ({ common }: Shadow, tip: string): Promise<void> =>
   writeUntrusted(common, outsideRef, `${tip}\n`)
 
-/** An update of a shadow. */
 export interface ShadowUpdate {
   /** Whether the shadow's folder is empty. */
   isNew: boolean
