@@ -119,8 +119,8 @@ function DefaultCredential({ organization: { id, defaultCredentialId }, reload }
     await reload()
   }
   const credentials = own.value ?? []
-  const isSomebodyElses = defaultCredentialId !== null && credentials.every(each => each.id !== defaultCredentialId)
-  if (credentials.length === 0 && !isSomebodyElses) return null
+  const belongsToOtherUser = defaultCredentialId !== null && credentials.every(each => each.id !== defaultCredentialId)
+  if (credentials.length === 0 && !belongsToOtherUser) return null
   return (
     <Choice
       label="Credential of the projects"
@@ -128,7 +128,7 @@ function DefaultCredential({ organization: { id, defaultCredentialId }, reload }
       value={defaultCredentialId ?? ''}
       options={[
         ['', 'none'],
-        ...(isSomebodyElses ? [[defaultCredentialId, 'another person’s credential'] as const] : []),
+        ...(belongsToOtherUser ? [[defaultCredentialId, 'another person’s credential'] as const] : []),
         ...credentials.map(each => [each.id, each.name] as const),
       ]}
       onChange={value => void choose(value).catch(showError)}

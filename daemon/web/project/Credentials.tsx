@@ -22,7 +22,7 @@ export function CredentialsSection(props: SectionProps) {
     setSigningIn(false)
     void list.reload()
   }
-  const isSomebodyElses =
+  const belongsToOtherUser =
     project.credentialId !== null && list.value?.every(({ id }) => id !== project.credentialId) === true
   return (
     <>
@@ -42,7 +42,7 @@ export function CredentialsSection(props: SectionProps) {
         of={list}
         label="Credentials"
         empty="No credentials. Agents use the credentials of the server's account."
-        after={isSomebodyElses && <li>The project uses another person’s credential.</li>}
+        after={belongsToOtherUser && <li>The project uses another person’s credential.</li>}
       >
         {credential => (
           <CredentialRow
