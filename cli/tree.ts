@@ -180,6 +180,13 @@ export const nouns: readonly Noun[] = [
     load: () => import('./commands/schedules.ts'),
   },
   {
+    name: 'gates',
+    alias: 'gate',
+    summary: 'Manage the checks that cards must pass',
+    group: 'Automate',
+    load: () => import('./commands/gates.ts'),
+  },
+  {
     name: 'events',
     alias: 'event',
     summary: 'Follow events',

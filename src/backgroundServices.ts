@@ -1,14 +1,11 @@
-import type { Socket } from 'node:net'
-import { createColumnFiller, type ColumnFiller } from './agents/columnFiller.ts'
+import { createColumnFiller } from './agents/columnFiller.ts'
 import { createCardWaits, type CardWaits } from './agents/cardWaits.ts'
 import { createAgentChecks, type AgentChecks } from './agents/agentChecks.ts'
 import { readPriceList } from './agents/pricing/priceList.ts'
-import { removeLeftHomes } from './agents/providers/agentHomes.ts'
 import { createCatalogue, type Catalogue } from './agents/providers/providerCatalogue.ts'
-import { createSupervisor, recover, type Supervisor } from './agents/sessions/agentSupervisor.ts'
-import { createWorktreeCleanup, type WorktreeCleanup } from './agents/sessions/commands/worktreeCleanup.ts'
-import { removeLeftCopies } from './agents/sessions/prompts/promptFiles.ts'
-import { logFor, logFailure } from './config/log.ts'
+import { createSupervisor, type Supervisor } from './agents/sessions/agentSupervisor.ts'
+import { createWorktreeCleanup } from './agents/sessions/commands/worktreeCleanup.ts'
+import { logFor } from './config/log.ts'
 import type { ServerConfig } from './config/server.ts'
 import { folderIn } from './cardWork/repositoryWork.ts'
 import type { Duty, Membership } from './daemons/membership.ts'
@@ -22,39 +19,36 @@ import type { Revocations } from './identity/revocations.ts'
 import { gitCredentialOf } from './forge/forgeAccess.ts'
 import type { Seal } from './identity/seal.ts'
 import type { Logs } from './logs/logs.ts'
-import { createMonitors, recoverMonitors, type Monitors } from './monitors/monitors.ts'
-import { createNotifier, type Notifier } from './notifications/notifier.ts'
+import { createMonitors } from './monitors/monitors.ts'
+import { createNotifier } from './notifications/notifier.ts'
 import { createGuardedConnect } from './egress/guardedConnect.ts'
 import type { EgressPolicy } from './egress/egressPolicy.ts'
-import { createPreviews, type Previews } from './previews/previews.ts'
-import { endLeftovers } from './process/leftovers.ts'
+import { createGateRunner } from './gates/gateRunner.ts'
+import { createPreviews } from './previews/previews.ts'
 import { createProcessTrees, type ProcessTrees } from './process/spawn.ts'
 import { createWatchdog } from './process/watchdog.ts'
 import { createIssues, type Issues } from './issues/issues.ts'
 import { openForge } from './forge/openForge.ts'
 import type { LoopDependencies } from './pullRequests/loopDependencies.ts'
-import { createPullRequestLoop, type PullRequestLoop } from './pullRequests/pullRequestLoop.ts'
-import { createScriptRunner, recoverScripts, type ScriptRunner } from './scripts/runner.ts'
+import { createPullRequestLoop } from './pullRequests/pullRequestLoop.ts'
+import { createScriptRunner } from './scripts/runner.ts'
 import { createSandbox, type Sandbox } from './sandbox/sandbox.ts'
+import { stagesOf, type Reach, type StartedServices } from './serviceStages.ts'
 import { dueReminders } from './schedules/dueReminders.ts'
 import { dueSchedules } from './schedules/dueSchedules.ts'
 import { dueStarts } from './schedules/dueStarts.ts'
-import { createTimer, type Timer } from './daemons/timer.ts'
+import { createTimer } from './daemons/timer.ts'
 import type { Database } from './store/engine/database.ts'
 import { createWorktrees, type Worktrees } from './worktrees/worktrees.ts'
-import { createWebhooks, type Webhooks } from './webhooks/webhooks.ts'
+import { createWebhooks } from './webhooks/webhooks.ts'
 
 /** How long a daemon batches events of others before it checks them for work. */
 const debounceMs = 100
 
-/** How processes that run here reach the server. */
-export interface Reach {
-  url: string
-  acceptForBoard(socket: Socket): void
-}
-
 /** The background services that run without a request: agents, monitors, scripts, previews, webhooks and notifications. */
-export interface BackgroundServices {
+export interface BackgroundServices extends StartedServices {
+  /** Whether processes might be running in a card's worktree. */
+  isAtWork(cardId: number): boolean
   catalogue: Catalogue
   /** How Git reaches other machines. */
   remoteReach: RemoteReach
@@ -64,29 +58,8 @@ export interface BackgroundServices {
   worktrees: Worktrees
   /** Starts agents on trial. */
   agentChecks: AgentChecks
-  /** Runs the agents, and answers the requests of cards. */
-  supervisor: Supervisor
-  /** Advances cards into columns with capacity. */
-  columnFiller: ColumnFiller
   /** Requests that wait for agents. */
   cardWaits: CardWaits
-  monitors: Monitors
-  /** Runs scripts. */
-  scripts: ScriptRunner
-  /** Serves worktrees. */
-  previews: Previews
-  /** Runs a project's cleanup command before a worktree is removed. */
-  cleanup: WorktreeCleanup
-  /** Runs work that is due at a time. */
-  timer: Timer
-  /** Synchronizes cards and issues of forges. */
-  issues: Issues
-  /** Keeps agents working on their pull requests. */
-  pullRequestLoop: PullRequestLoop
-  /** Sends events to receivers. */
-  webhooks: Webhooks
-  /** Sends notifications to users. */
-  notifier: Notifier
   /**
    * Starts agents, monitors, scripts and previews, which use this address; connections from a sandbox go to `acceptForBoard`. With
    * a shared database, this depends on the daemon's duty; `onRelieved` is called when another daemon has taken over a duty.
@@ -96,21 +69,7 @@ export interface BackgroundServices {
   stopServices(): Promise<void>
 }
 
-type Runners = Pick<
-  BackgroundServices,
-  | 'supervisor'
-  | 'columnFiller'
-  | 'cardWaits'
-  | 'monitors'
-  | 'scripts'
-  | 'previews'
-  | 'cleanup'
-  | 'timer'
-  | 'issues'
-  | 'pullRequestLoop'
-  | 'webhooks'
-  | 'notifier'
->
+type Runners = StartedServices & Pick<BackgroundServices, 'cardWaits'>
 
 interface BackgroundDependencies {
   config: ServerConfig
@@ -189,6 +148,16 @@ async function createRunners(dependencies: BackgroundDependencies, machineDb: Da
   const prices = await readPriceList(config.pricesFile)
   const supervisor = createSupervisor({ ...running, prices, revocations: identity })
   const previews = createPreviews({ db: machineDb, processTrees, outbox, config, sandbox, worktrees, connect })
+  const gates = createGateRunner({
+    db: machineDb,
+    processTrees,
+    outbox,
+    config,
+    sandbox,
+    worktrees,
+    connect,
+    supervisor,
+  })
   const cleanup = createWorktreeCleanup({ processTrees, config, sandbox, worktrees, connect })
   const webhooks = createWebhooks({ db: boardDb, outbox, seal, config, egress })
   const timer = createTimer({ config, outbox }, [
@@ -196,13 +165,15 @@ async function createRunners(dependencies: BackgroundDependencies, machineDb: Da
     dueStarts({ db: machineDb, agents: supervisor, clock: config.clock }),
     dueReminders({ db: boardDb, webhooks, clock: config.clock }),
   ])
-  const shared = { supervisor, previews, cleanup, webhooks, processTrees, worktrees }
+  const isAtWork = (cardId: number) => [supervisor, gates, previews].some(each => each.isAtWork(cardId))
+  const shared = { supervisor, isAtWork, cleanup, webhooks, processTrees, worktrees }
   const runners: Runners = {
     supervisor,
     columnFiller: createColumnFiller({ db: machineDb, outbox, supervisor }),
     cardWaits: createCardWaits(dependencies.db, outbox),
     monitors: createMonitors({ db: machineDb, processTrees, outbox, config }),
     scripts: createScriptRunner(machineDb, processTrees),
+    gates,
     previews,
     cleanup,
     timer,
@@ -218,6 +189,7 @@ async function createRunners(dependencies: BackgroundDependencies, machineDb: Da
     sandbox,
     worktrees,
     agentChecks: createAgentChecks({ ...running, prices, agents: supervisor }),
+    isAtWork,
     runners,
   }
 }
@@ -228,13 +200,14 @@ const loopDependencies = (
   db: Database,
   {
     supervisor,
-    previews,
+    isAtWork,
     cleanup,
     webhooks,
     processTrees,
     worktrees,
-  }: Pick<Runners, 'supervisor' | 'previews' | 'cleanup' | 'webhooks'> &
-    Pick<RemoteReach, 'processTrees'> & { worktrees: Worktrees },
+  }: Pick<Runners, 'supervisor' | 'cleanup' | 'webhooks'> &
+    Pick<BackgroundServices, 'isAtWork' | 'worktrees'> &
+    Pick<RemoteReach, 'processTrees'>,
 ): LoopDependencies => {
   const forgeDependencies = { db, deviceGrants, outboundDispatcher, remoteReach: { processTrees } }
   return {
@@ -253,57 +226,9 @@ const loopDependencies = (
       local: createLocalRemote(worktrees),
     }),
     runCleanup: cleanup.run,
-    isAtWork: cardId => supervisor.isAtWork(cardId) || previews.isAtWork(cardId),
+    isAtWork,
   }
 }
 
 const openWatchdog = ({ watchdogProgram }: ServerConfig, logs: Logs) =>
   watchdogProgram === undefined ? undefined : createWatchdog(watchdogProgram, logFor(logs.log, 'processes'))
-
-const stagesOf = (
-  {
-    supervisor,
-    columnFiller,
-    monitors,
-    scripts,
-    previews,
-    cleanup,
-    timer,
-    issues,
-    pullRequestLoop,
-    webhooks,
-    notifier,
-  }: Runners,
-  db: Database,
-  { worktrees, dataDir }: { worktrees: Worktrees; dataDir: string },
-  { log }: Logs,
-) => ({
-  endEarlier: async () => {
-    // The rows come first, because later sessions do not belong to an earlier server. Nothing starts before its processes have exited.
-    await recover(db, supervisor)
-    await recoverMonitors(db)
-    await recoverScripts(db)
-    await endLeftovers(db)
-    await removeLeftCopies(dataDir)
-    // Runs before any agent starts: after a restore, a new project can get the number of one that had a home.
-    await removeLeftHomes(worktrees, db, dataDir).catch((error: unknown) =>
-      logFailure(logFor(log, 'agents'), 'Unused homes of agents could not be removed.', error),
-    )
-  },
-  startRunners: ({ url, acceptForBoard }: Reach) => {
-    supervisor.start(url, logFor(log, 'agents'), acceptForBoard)
-    columnFiller.start(url, logFor(log, 'agents'))
-    monitors.start(url, logFor(log, 'monitors'))
-    scripts.start(url, logFor(log, 'scripts'))
-    previews.open(url, logFor(log, 'previews'), acceptForBoard)
-    cleanup.open(url, logFor(log, 'worktrees'), acceptForBoard)
-    timer.take('machine', logFor(log, 'schedules'))
-    issues.start(logFor(log, 'issues'))
-    pullRequestLoop.start(logFor(log, 'forge'))
-  },
-  startNotifiers: () => {
-    webhooks.start(logFor(log, 'webhooks'))
-    notifier.start(logFor(log, 'notifications'))
-    timer.take('board', logFor(log, 'schedules'))
-  },
-})

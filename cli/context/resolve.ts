@@ -138,6 +138,23 @@ export async function resolveScript(context: LookupContext, wanted: string): Pro
   return { projectId, scriptId, name }
 }
 
+/** A gate of the current project by name or ID. */
+export async function resolveGate(
+  context: LookupContext,
+  wanted: string,
+): Promise<{ projectId: string; gateId: string; name: string }> {
+  const { id: projectId } = await context.project()
+  const gatesOf = (id: string) => context.client.gates.list({ projectId: id })
+  const isIn = async (other: string) => hasId(await gatesOf(other), wanted)
+  const { id: gateId, name } = await orElsewhere(
+    context,
+    { kind: 'gate', id: idOf(wanted), projectId },
+    isIn,
+    async () => pickNamed('gate', await gatesOf(projectId), wanted, 'board gates list'),
+  )
+  return { projectId, gateId, name }
+}
+
 /** The path parameters of a schedule in the API. */
 export interface SchedulePlace {
   projectId: string

@@ -57,6 +57,7 @@ function describeApi(error: ApiFailure): Omit<Description, 'exit'> {
   if (error.status === 401) return { message, hint: 'sign in with: board auth login', see: 'board auth status' }
   if (error.code === 'CARD_BLOCKED') return { message, hint: 'to start it anyway: --force', see: 'board cards ready' }
   if (error.code === 'COLUMN_FULL') return { message, hint: 'to add it anyway: --force', see: 'board columns list' }
+  if (error.code === 'GATE_NOT_PASSED') return { message, see: 'board cards proofs <card>' }
   if (error.code === 'PULL_REQUEST_NOT_READY')
     return {
       message,

@@ -1,8 +1,8 @@
 import type { App } from '../../src/app.ts'
-import { localOperator } from '../../src/store/accounts/users.ts'
 import type { Problem } from '../../src/contract/errors.ts'
 import { paramsOf } from '../../src/contract/paths.ts'
 import type { Audited, Route } from '../../src/contract/route.ts'
+import { auditActor } from '../../src/domain/accounts/auditEntries.ts'
 import type { Caller } from '../../src/domain/accounts/caller.ts'
 import { insertAuditRow, type NewAuditRow } from '../../src/store/server/audit.ts'
 import type { Database, Transaction } from '../../src/store/engine/database.ts'
@@ -108,10 +108,9 @@ export class AuditTrail {
     return {
       outcome: 'ok',
       action,
-      ...(this.#caller ? actorOf(this.#caller) : signedInAccount(sources)),
+      ...(this.#caller ? auditActor(this.#caller) : signedInAccount(sources)),
       targetKind: target,
       targetId: targetId === undefined || targetId === null ? null : String(targetId).slice(0, maxDetailLength),
-      ...viaOf(this.#caller),
       address: this.#address,
       detail: JSON.stringify(this.#detail(sources)),
     }
@@ -165,26 +164,13 @@ function plainValue(value: unknown): Detail[string] | undefined {
   return value === null || typeof value === 'number' || typeof value === 'boolean' ? value : undefined
 }
 
-type Who = Pick<NewAuditRow, 'actorKind' | 'actorId' | 'actorName'>
-
-function actorOf({ kind, userId, email, displayName, agent }: Caller): Who {
-  if (kind === 'agent')
-    return { actorKind: 'agent', actorId: agent!.cardId, actorName: `agent of card ${agent!.cardId}` }
-  return { actorKind: 'user', actorId: userId === localOperator ? null : userId, actorName: email || displayName }
-}
+type Actor = ReturnType<typeof auditActor>
 
 /** The account that has just signed in. */
-function signedInAccount(sources: readonly unknown[]): Who {
+function signedInAccount(sources: readonly unknown[]): Actor {
   const [id, email] = [find(sources, 'user.id'), find(sources, 'user.email')]
+  const via = { viaKind: 'sign-in', viaId: null }
   return id === undefined
-    ? { actorKind: 'nobody', actorId: null, actorName: null }
-    : { actorKind: 'user', actorId: Number(id), actorName: String(email) }
-}
-
-function viaOf(caller: Caller | undefined): Pick<NewAuditRow, 'viaKind' | 'viaId'> {
-  const text = (id: number | null | undefined) => (id === undefined || id === null ? null : String(id))
-  if (caller?.kind === 'key') return { viaKind: 'key', viaId: text(caller.key!.id) }
-  if (caller?.kind === 'agent') return { viaKind: 'agent', viaId: text(caller.agent!.sessionId) }
-  if (caller?.kind === 'local') return { viaKind: 'local', viaId: null }
-  return { viaKind: 'sign-in', viaId: text(caller?.signInId) }
+    ? { actorKind: 'nobody', actorId: null, actorName: null, ...via }
+    : { actorKind: 'user', actorId: Number(id), actorName: String(email), ...via }
 }

@@ -1,4 +1,4 @@
-import type { Reach } from '../../src/backgroundServices.ts'
+import type { Reach } from '../../src/serviceStages.ts'
 import { toNodeHandler } from 'h3/node'
 import type { IncomingMessage } from 'node:http'
 import { join } from 'node:path'

@@ -148,7 +148,7 @@ const expiryJobs = (app: Pick<App, 'config' | 'supervisor'>, board: Database): J
 const machineJobs = (
   app: Pick<
     App,
-    'cleanup' | 'config' | 'membership' | 'merges' | 'monitors' | 'previews' | 'scripts' | 'supervisor' | 'worktrees'
+    'cleanup' | 'config' | 'membership' | 'merges' | 'isAtWork' | 'monitors' | 'scripts' | 'supervisor' | 'worktrees'
   >,
   machine: Database,
 ): Job[] => [
@@ -176,7 +176,7 @@ const machineJobs = (
     run: () =>
       removeOrphanedWorktrees(machine, {
         places: app.config,
-        isAtWork: cardId => app.supervisor.isAtWork(cardId) || app.previews.isAtWork(cardId),
+        isAtWork: app.isAtWork,
         runCleanup: app.cleanup.run,
         worktrees: app.worktrees,
       }),

@@ -39,6 +39,8 @@ import { pullRequestsRoutes } from './forges/pullRequests.ts'
 import { reviewsRoutes } from './forges/reviews.ts'
 import { issuesRoutes } from './forges/issues.ts'
 import { schedulesRoutes } from './automation/schedules.ts'
+import { gatesRoutes } from './boards/gates.ts'
+import { proofsRoutes } from './cards/proofs.ts'
 import { scriptsRoutes } from './automation/scripts.ts'
 import { searchRoutes } from './cards/search.ts'
 import { serverRoutes } from './server/server.ts'
@@ -96,6 +98,8 @@ export const handlers = (
   monitors: monitorsRoutes(app),
   issues: issuesRoutes(app),
   schedules: schedulesRoutes(app),
+  gates: gatesRoutes(app),
+  proofs: proofsRoutes(app),
   scripts: scriptsRoutes(app),
   webhooks: webhooksRoutes(app),
   notifications: notificationsRoutes(app),

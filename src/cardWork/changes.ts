@@ -108,7 +108,8 @@ export async function merge(
     squash,
     isTrial = false,
     earlier,
-  }: { into?: string; squash: boolean; isTrial?: boolean; earlier?: EarlierMerge },
+    tree,
+  }: { into?: string; squash: boolean; isTrial?: boolean; earlier?: EarlierMerge; tree?: string },
 ): Promise<Merged> {
   const { place } = await requireIdleWork(worktrees, card, project)
   return mergeWork(worktrees, {
@@ -120,6 +121,7 @@ export async function merge(
     base: card.baseCommit,
     title: inOneLine(card.title),
     isTrial,
+    tree,
     earlier,
   })
 }

@@ -7,12 +7,13 @@ import { afterMergeOf, type ProjectRow } from '../store/projects/projects.ts'
 import type { Worktrees } from '../worktrees/worktrees.ts'
 import { actorOf } from '../domain/cards/activity.ts'
 import type { Caller } from '../domain/accounts/caller.ts'
-import { complete } from '../domain/cards/cardMoves.ts'
+import { complete } from '../domain/cards/completion.ts'
 import * as cards from '../domain/cards/cards.ts'
 import { removeUnneeded, type Removal } from './removeWorktree.ts'
 import { noteMerged } from './mergedWork.ts'
 import { isOtherwiseMerged, mergeRepositories, type MergedRepository, type MergeOptions } from './mergeRepositories.ts'
 import { find as findProject } from '../domain/projects/projects.ts'
+import { requireMergeProofs, withTrees } from './provedTrees.ts'
 import { workIn } from './repositoryWork.ts'
 import type { Agents } from '../domain/agents/sessions.ts'
 
@@ -31,12 +32,13 @@ export interface MergedCard {
  * Merges a card's work as `mergeRepositories` does, and records the merge. Once all of its repositories with work are merged,
  * this moves the card to its board's first done column and removes its worktrees, according to the request or, by default, the
  * project.
- * @throws Problem as `mergeRepositories`; INSUFFICIENT_PERMISSIONS if an API key must not move cards
+ * With `force`, an admin of the project merges without the proofs of the gates.
+ * @throws Problem as `mergeRepositories`; GATE_NOT_PASSED; INSUFFICIENT_PERMISSIONS if an API key must not move cards
  */
 export async function mergeCard(
   dependencies: MergeDependencies,
   ref: cards.StartRef,
-  { moveToDone, removeWorktree, ...options }: MergeOptions & Partial<AfterMerge>,
+  { moveToDone, removeWorktree, force, ...options }: MergeOptions & Partial<AfterMerge> & { force: boolean },
 ): Promise<MergedCard> {
   const { db, worktrees } = dependencies
   const { caller } = ref
@@ -47,7 +49,8 @@ export async function mergeCard(
     )
   const [card, project] = [await cards.find(db, ref), await findProject(db, ref.projectId)]
   await dependencies.removal.endLate(card.id)
-  const repositories = await mergeRepositories(worktrees, db, card, project, options)
+  const proved = await requireMergeProofs(dependencies, card, project, { caller, force })
+  const repositories = await mergeRepositories(worktrees, db, card, project, { ...options, proved })
   const merges = await withWork(db, card, project, repositories)
   if (merges.length === 0) return { repositories, after: nothingDone }
   const names = merges.map(({ repository }) => repository)
@@ -111,7 +114,11 @@ async function finish(
   if ((moveToDone || removeWorktree) && merged.mergedAt === null)
     return { ...nothingDone, problem: 'The card has work in other repositories that is not merged.' }
   const moves = moveToDone && merged.columnType !== 'done' && merged.archivedAt === null
-  const movedToDone = moves && (await attempt(() => db.transaction(tx => complete(tx, agents, ref), actorOf(caller))))
+  const moveToDoneColumn = async () => {
+    const proved = await withTrees(worktrees, db, ref)
+    await db.transaction(tx => complete(tx, agents, proved), actorOf(caller))
+  }
+  const movedToDone = moves && (await attempt(moveToDoneColumn))
   const hasWorktree = merged.worktreePath !== null && merged.worktreeManaged === 1
   const removedWorktree =
     removeWorktree &&

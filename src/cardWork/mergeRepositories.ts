@@ -9,7 +9,15 @@ import { mergesOf } from '../store/forges/merges.ts'
 import type { ProjectRow } from '../store/projects/projects.ts'
 import type { Worktrees } from '../worktrees/worktrees.ts'
 import { merge } from './changes.ts'
-import { inRepository, listTouched, listWork, withResolution, workIn, type RepositoryWork } from './repositoryWork.ts'
+import {
+  inRepository,
+  listTouched,
+  listWork,
+  withResolution,
+  workIn,
+  type RepositoryWork,
+  type WorkTree,
+} from './repositoryWork.ts'
 
 /** The merge in one of a project's repositories. `repository` is empty for the home. */
 export interface MergedRepository extends Merged {
@@ -21,6 +29,8 @@ export interface MergeOptions {
   squash: boolean
   /** The only repository to merge. Undefined merges all repositories in which the card has changes. */
   repository?: string
+  /** The trees that were proved. If a repository has other files by now, its merge fails. Undefined for a merge without proofs. */
+  proved?: readonly WorkTree[]
 }
 
 /**
@@ -110,7 +120,9 @@ async function mergeIn(
   options: Omit<MergeOptions, 'repository'> & { isTrial?: boolean },
 ): Promise<MergedRepository> {
   const earlier = mergesOf(card).find(each => each.repository === repository)
-  const merged = await merge(worktrees, card, project, { ...options, earlier }).catch((error: unknown) => {
+  const { proved, ...others } = options
+  const tree = proved?.find(each => each.repository === repository)?.tree
+  const merged = await merge(worktrees, card, project, { ...others, tree, earlier }).catch((error: unknown) => {
     throw inRepository(repository, withResolution(error, card.id, repository))
   })
   return { repository, branch: card.gitBranch, ...merged }

@@ -2,9 +2,10 @@ import type { InferOutput } from 'valibot'
 import { invalid, Problem } from '../contract/errors.ts'
 import { home, homeName, type CardRepository } from '../contract/forges/repositories.ts'
 import { findProjectRepository } from '../git/checkoutState.ts'
+import { treesOf } from '../git/commits.ts'
 import { kindOf } from '../git/kindOf.ts'
 import { findRemote } from '../git/remotes.ts'
-import type { Comparison } from '../worktrees/comparison.ts'
+import type { Comparison, DiffOptions } from '../worktrees/comparison.ts'
 import {
   listCardRepositories,
   putCardRepository,
@@ -137,23 +138,41 @@ export async function countChangedFiles(
   return count
 }
 
+/** The tree of a card's current files in a repository. */
+export interface WorkTree {
+  repository: string
+  tree: string
+}
+
 /**
- * The trees of a card's current files in all of its project's repositories. Undefined if a repository has no files to compare.
+ * The trees of a card's current files, uncommitted ones included, in all of its project's repositories. Undefined if a repository has no
+ * files to compare. With `stores`, the trees are stored in the repositories.
  * @throws Problem as `compareWork` does
  */
-export async function readTrees(
+export async function listTrees(
   worktrees: Worktrees,
   db: Reader,
   card: CardRow,
   project: ProjectPlaces,
-): Promise<string | undefined> {
-  const trees: string[] = []
-  for (const work of await listWork(db, card, project)) {
-    const comparison = await compareWork(worktrees, work.card, work.project, { numbersOnly: true })
+  { stores = false }: Pick<DiffOptions, 'stores'> = {},
+): Promise<WorkTree[] | undefined> {
+  const trees: WorkTree[] = []
+  for (const { repository, ...work } of await listWork(db, card, project)) {
+    const comparison = await compareWork(worktrees, work.card, work.project, { numbersOnly: true, stores })
     if (!comparison) return undefined
-    trees.push(comparison.snapshot)
+    trees.push({ repository, tree: await treeOfWork(work.project, comparison) })
   }
-  return trees.join()
+  return trees
+}
+
+/** The trees of `listTrees` as one text, which is equal for equal files. */
+export const textOfTrees = (trees: readonly WorkTree[]): string => trees.map(({ tree }) => tree).join()
+
+/** The files of a branch without a worktree are compared as a commit. */
+async function treeOfWork(project: ProjectPlaces, { snapshot, headCommit }: Comparison): Promise<string> {
+  if (snapshot !== headCommit) return snapshot
+  const repository = await findProjectRepository(project)
+  return (repository && (await treesOf(repository.commonDir, [snapshot]))[0]) ?? snapshot
 }
 
 /**

@@ -12,6 +12,7 @@ import { forges } from './forges/forge.ts'
 import { budgets } from './agents/budgets.ts'
 import { cards } from './cards/cards.ts'
 import { columns } from './boards/columns.ts'
+import { gates } from './boards/gates.ts'
 import { comments } from './cards/comments.ts'
 import { credentials } from './accounts/credentials.ts'
 import type { EventType } from './server/events.ts'
@@ -37,6 +38,7 @@ import type { Route } from './route.ts'
 import { issues } from './forges/issues.ts'
 import { schedules } from './automation/schedules.ts'
 import { scripts } from './automation/scripts.ts'
+import { proofs } from './cards/proofs.ts'
 import { search } from './cards/search.ts'
 import { server } from './server/server.ts'
 import { settings } from './accounts/settings.ts'
@@ -64,12 +66,14 @@ export const contract = {
   projects,
   boards,
   columns,
+  gates,
   templates,
   cards,
   attachments,
   branches,
   forges,
   comments,
+  proofs,
   activity,
   reviews,
   pullRequests,

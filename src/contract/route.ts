@@ -18,6 +18,7 @@ const clientPermissions = [
   'projects.read',
   'boards.read',
   'boards.write',
+  'gates.write',
   'cards.update',
   'cards.delete',
   'comments.write',

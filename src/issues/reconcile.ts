@@ -1,6 +1,7 @@
 import type { PullRequestSummary } from '../contract/forges/pullRequestRecords.ts'
 import { changeCard } from '../domain/cards/cardChanges.ts'
-import { complete, move } from '../domain/cards/cardMoves.ts'
+import { move } from '../domain/cards/cardMoves.ts'
+import { complete } from '../domain/cards/completion.ts'
 import { find, update } from '../domain/cards/cards.ts'
 import { ForgeFailed, type ForgeIssue } from '../forge/forge.ts'
 import {

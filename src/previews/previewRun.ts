@@ -15,6 +15,7 @@ import { Problem } from '../contract/errors.ts'
 import type { PreviewPlan } from './planPreview.ts'
 import { redact } from '../logs/redact.ts'
 import { readPaced } from '../process/pacedReading.ts'
+import { withoutStyles } from '../process/plainOutput.ts'
 import { shellCommand } from '../process/shellCommand.ts'
 import { exitCodeOf, LaunchFailed, type Child, type ProcessTrees } from '../process/spawn.ts'
 import { createTextTail } from '../process/textTail.ts'
@@ -247,11 +248,6 @@ function reasonOf(error: unknown): string | undefined {
   const { code, port } = error as NodeJS.ErrnoException & { port?: number }
   return code === 'EADDRINUSE' && port !== undefined ? portTaken(port).message : undefined
 }
-
-/** Sequences that select colors and styles of a terminal, move its cursor or erase. */
-const styles = /\u001b(?:\[[\d;:?]*[A-HJKSTfhlmnsu]|\][^\u0007\u001b]{0,2000}(?:\u0007|\u001b\\))/g
-
-const withoutStyles = (text: string): string => text.replace(styles, '').replaceAll('\r\n', '\n')
 
 function utf8Tail(bytes: Buffer): string {
   let from = bytes.length - maxOutputBytes

@@ -1,5 +1,7 @@
 import { conflictMessage } from '../agents/sessions/resolveConflicts.ts'
 import * as branches from '../cardWork/branches.ts'
+import { requireCommitProofs } from '../cardWork/provedTrees.ts'
+import { Problem } from '../contract/errors.ts'
 import * as pulls from '../domain/forges/pullRequests.ts'
 import { workIn } from '../cardWork/repositoryWork.ts'
 import { ForgeFailed, type Forge } from '../forge/forge.ts'
@@ -26,6 +28,7 @@ export async function mergePullRequestAutomatically(
   const maker = await dependencies.db.transaction(tx => findMaker(tx, context))
   if (typeof maker === 'string')
     return endAutoMerge(dependencies, row.id, `The pull request is not merged automatically: ${maker}`)
+  if (!(await isProved(dependencies, context, row.headCommit))) return false
   try {
     await forge.mergePull(row.number, { method: row.mergeMethod, headCommit: row.headCommit })
     return true
@@ -37,6 +40,20 @@ export async function mergePullRequestAutomatically(
     return endAutoMerge(dependencies, row.id, `The forge does not merge it: ${error.message}`)
   }
 }
+
+/** Whether a card has passed the gates of the merge with the files of a commit. Otherwise, the pull request waits. */
+const isProved = (
+  dependencies: LoopDependencies,
+  { row: { repository }, card, project }: PullRequestContext,
+  commit: string,
+): Promise<boolean> =>
+  requireCommitProofs(dependencies, card, project, { repository, commit, caller: undefined, force: false }).then(
+    () => true,
+    (error: unknown) => {
+      if (error instanceof Problem && error.code === 'GATE_NOT_PASSED') return false
+      throw error
+    },
+  )
 
 /** Updates a branch that conflicts with its base: by the board if possible, otherwise by its agent. */
 export async function updateBranchToBase(dependencies: LoopDependencies, request: PullRequestContext): Promise<void> {

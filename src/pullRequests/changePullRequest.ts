@@ -60,7 +60,8 @@ function requireApart(field: string, added: readonly string[] = [], removed: rea
 
 /**
  * Merges a pull request on the forge at the commit that the caller has seen.
- * @throws Problem PULL_REQUEST_NOT_READY, VALIDATION_FAILED, CONFLICT if new commits were pushed since; ForgeFailed
+ * @param requireProved rejects a commit whose files have not passed the gates of the merge
+ * @throws Problem PULL_REQUEST_NOT_READY, GATE_NOT_PASSED, VALIDATION_FAILED, CONFLICT if new commits were pushed since; ForgeFailed
  */
 export async function mergePullRequest(
   dependencies: RefreshDependencies,
@@ -68,6 +69,7 @@ export async function mergePullRequest(
   seen: Open,
   { method = seen.mergeMethod, force, headCommit = seen.headCommit ?? '' }: Merge,
   actor: Actor,
+  requireProved: (commit: string) => Promise<void>,
 ): Promise<PullRequestRow> {
   await requireMethod(forge, method)
   const { row, failure } = (await refreshPullRequest(dependencies, seen.id, { anew: true })) ?? { row: seen }
@@ -81,6 +83,7 @@ export async function mergePullRequest(
     )
   const missing = force ? [] : missingOf(row)
   if (missing.length > 0) throw new Problem('PULL_REQUEST_NOT_READY', `#${number} is not ready: ${missing.join('; ')}.`)
+  await requireProved(present)
   await merge(dependencies, forge, row as Open, { method, headCommit: present }, actor)
   return readRefreshed(dependencies, row)
 }

@@ -34,6 +34,8 @@ export interface MergeRequest {
   title: string
   /** Whether to check only if the work could be merged. */
   isTrial: boolean
+  /** The tree that the work must have. Undefined accepts any. */
+  tree?: string
   /** The last merge of this work. A squash merge leaves no other trace in the target. */
   earlier?: EarlierMerge
 }
@@ -52,7 +54,7 @@ export interface Merged extends EarlierMerge {
  * Merges a card's work into a branch, atomically: with a merge commit, or with `squash` a single commit. Also changes the files of a
  * checked-out branch. No hooks or merge drivers run. Only the filters of the account run.
  * @throws Problem NOT_A_GIT_REPOSITORY; VALIDATION_FAILED for an unknown branch; MERGE_CONFLICT, whose details name the files;
- * WORKTREE_DIRTY if the checked-out branch has local changes; CONFLICT
+ * WORKTREE_DIRTY if the checked-out branch has local changes; GATE_NOT_PASSED if the work has another tree; CONFLICT
  */
 export async function mergeWork(worktrees: Worktrees, request: MergeRequest): Promise<Merged> {
   const repository = (await findProjectRepository(request.project)) ?? refuse('NOT_A_GIT_REPOSITORY')
@@ -92,6 +94,8 @@ async function mergeOnce(
     const mergeInto = async (work: string): Promise<Merged> => {
       if (await isMergedAlready(run, request.earlier, { into, target, work }))
         return { merged: false, into, commit: request.earlier!.commit, head: work }
+      if (request.tree !== undefined && (await treeOf(run, work)) !== request.tree)
+        throw new Problem('GATE_NOT_PASSED', 'The files have changed since the gates passed. Check the card again.')
       const result = await combine(run, target, work, request)
       await requireUnfiltered(run, repository, target, result)
       if (result !== target) {

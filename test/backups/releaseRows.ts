@@ -28,6 +28,7 @@ const rows = [
   `INSERT INTO agent_sessions (project_id, card_id, agent, status, prompt, input_tokens, cost_usd, created_at, started_at, ended_at)
     VALUES (${project}, ${card}, 'fixture', 'running', 'Do it', 100, 0.25, ${at}, ${at}, ${at})`,
   `INSERT INTO agent_usage (day, session_id, card_id, project_id, agent, runs) VALUES ('2026-11-30', ${session}, ${card}, ${project}, 'fixture', 1)`,
+  `UPDATE proofs SET status = 'passed', exit_code = 0, started_at = ${at}, finished_at = ${at}`,
   `INSERT INTO notified_waits VALUES (${session})`,
   `INSERT INTO transcript_messages (session_id, card_id, role, at) VALUES (${session}, ${card}, 'agent', ${at})`,
   `INSERT INTO transcript_pieces VALUES (${message}, 1, '"All done"')`,

@@ -60,6 +60,7 @@ const readers: Record<Exclude<EventType, 'notification'>, Array<(at: Seed) => st
   const agent = [(at: Seed) => `${project(at)}/cards/${at.cardId}/agent`]
   const messages = [(at: Seed) => `${project(at)}/cards/${at.cardId}/agent/messages`]
   const monitors = [(at: Seed) => `${project(at)}/monitors`]
+  const gates = [(at: Seed) => `${project(at)}/gates`]
   const scripts = [(at: Seed) => `${project(at)}/scripts/status?scriptId=${at.scriptId}`]
   const schedules = [(at: Seed) => `${project(at)}/schedules`]
   const attachments = [(at: Seed) => `${project(at)}/cards/${at.cardId}/attachments`]
@@ -109,6 +110,10 @@ const readers: Record<Exclude<EventType, 'notification'>, Array<(at: Seed) => st
     'schedule.created': schedules,
     'schedule.updated': schedules,
     'schedule.deleted': schedules,
+    'gate.created': gates,
+    'gate.updated': gates,
+    'gate.deleted': gates,
+    'proof.updated': [(at: Seed) => `${project(at)}/cards/${at.cardId}/proofs/${at.proofId}`],
     'script.started': scripts,
     'script.finished': scripts,
     'attachment.created': attachments,
@@ -157,6 +162,8 @@ async function tellEverything(at: Seed): Promise<void> {
         review: at.reviewId,
         schedule: at.scheduleId,
         budget: at.budgetId,
+        gate: at.gateId,
+        proof: at.proofId,
       }
       const data = {
         ...fields,

@@ -22,7 +22,7 @@ export function registerVerbs(cards: Command): void {
     "Move cards to their board's first done column",
     ({ client }, place, force) => client.cards.complete({ ...place, force }),
     'completed',
-  ).option('--force', 'ignore the limit of the column')
+  ).option('--force', 'ignore the limit of the column and, as an admin of the project, its gates')
   prints(complete, null, 'id result error')
   example(complete, 'board cards complete 12')
   const archive = registerBulk(cards, 'archive', 'Archive cards', archiveCard, 'archived').option(

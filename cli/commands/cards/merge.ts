@@ -32,6 +32,7 @@ interface MergeOptions {
   into?: string
   squash?: boolean
   repository?: string
+  force?: boolean
 }
 /** The steps after the merge. An undefined step is left to the project, and can be offered. */
 interface Steps {
@@ -53,6 +54,7 @@ export function registerVerbs(cards: Command): void {
     .option('--into <branch>', "target branch (default: the branch of the project's folder)")
     .option('--squash', 'squash into one commit')
     .addOption(repositoryOption('merge only in this repository; home is the one of the project folder'))
+    .option('--force', 'merge without the gates of the project, as its admin')
     .option('--done', 'move the card to the first done column of its board afterwards')
     .option('--no-done', 'keep the card in its column, without a prompt')
     .option('--remove-worktree', "remove the card's worktree afterwards")
@@ -62,6 +64,7 @@ export function registerVerbs(cards: Command): void {
         'squash',
         'done',
         'removeWorktree',
+        'force',
       ]),
     )
     .action(async (id: string, { done, removeWorktree, dryRun, ...options }: MergeOptions & Steps & DryRun) => {

@@ -1,7 +1,9 @@
 import type { App } from '../../../src/app.ts'
 import type { cardFlow } from '../../../src/contract/cards/cardFlow.ts'
+import { withTrees } from '../../../src/cardWork/provedTrees.ts'
 import { edit } from '../../../src/domain/cards/cardEdits.ts'
 import * as cardMoves from '../../../src/domain/cards/cardMoves.ts'
+import { complete } from '../../../src/domain/cards/completion.ts'
 import * as cards from '../../../src/domain/cards/cards.ts'
 import { readPipeline, setPipeline } from '../../../src/domain/cards/pipeline.ts'
 import { cardFor, pipeline } from '../../../src/views/cards.ts'
@@ -9,14 +11,12 @@ import type { Handlers } from '../../http/handlers.ts'
 import { startingWrite } from './startingWrite.ts'
 
 /** The routes that move a card through its columns and its pipeline. */
-export const cardFlowRoutes = (app: Pick<App, 'db' | 'supervisor'>): Handlers<typeof cardFlow> => ({
-  move: ({ projectId, cardId, ...to }, call) =>
-    startingWrite(
-      app,
-      call,
-      tx => cardMoves.move(tx, app.supervisor, { projectId, cardId, ifMatch: call.ifMatch, caller: call.caller }, to),
-      cardFor(call.caller),
-    ),
+export const cardFlowRoutes = (app: Pick<App, 'db' | 'supervisor' | 'worktrees'>): Handlers<typeof cardFlow> => ({
+  move: async ({ projectId, cardId, ...to }, call) => {
+    const given = { projectId, cardId, ifMatch: call.ifMatch, caller: call.caller }
+    const ref = await withTrees(app.worktrees, app.db, given)
+    return startingWrite(app, call, tx => cardMoves.move(tx, app.supervisor, ref, to), cardFor(call.caller))
+  },
   archive: (ref, call) =>
     call.write(tx => cardMoves.archive(tx, app.supervisor, { ...ref, caller: call.caller }), cardFor(call.caller)),
   unarchive: ({ force, ...ref }, call) =>
@@ -26,8 +26,10 @@ export const cardFlowRoutes = (app: Pick<App, 'db' | 'supervisor'>): Handlers<ty
       tx => cardMoves.unarchive(tx, app.supervisor, { ...ref, caller: call.caller }, force),
       cardFor(call.caller),
     ),
-  complete: ({ force, ...ref }, call) =>
-    call.write(tx => cardMoves.complete(tx, app.supervisor, { ...ref, caller: call.caller }, force)),
+  complete: async ({ force, ...given }, call) => {
+    const ref = await withTrees(app.worktrees, app.db, { ...given, caller: call.caller })
+    return call.write(tx => complete(tx, app.supervisor, ref, force))
+  },
   activate: ({ force, ...ref }, call) =>
     startingWrite(app, call, tx => cardMoves.activate(tx, app.supervisor, { ...ref, caller: call.caller }, force)),
   setAutoMode: ({ enabled, ...ref }, call) =>

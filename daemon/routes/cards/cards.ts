@@ -25,7 +25,7 @@ import { removalOf } from './removal.ts'
 import { startingWrite } from './startingWrite.ts'
 
 export const cardsRoutes = (
-  app: Pick<App, 'cleanup' | 'config' | 'db' | 'merges' | 'previews' | 'reads' | 'supervisor' | 'worktrees'>,
+  app: Pick<App, 'cleanup' | 'config' | 'db' | 'isAtWork' | 'merges' | 'reads' | 'supervisor' | 'worktrees'>,
 ): Handlers<Contract['cards']> => ({
   list: async input => {
     await app.merges.ofProject(input.projectId)
@@ -85,7 +85,7 @@ export const cardsRoutes = (
 })
 
 const worktreeRoutes = (
-  app: Pick<App, 'cleanup' | 'config' | 'db' | 'previews' | 'supervisor' | 'worktrees'>,
+  app: Pick<App, 'cleanup' | 'config' | 'db' | 'isAtWork' | 'supervisor' | 'worktrees'>,
 ): Pick<Handlers<Contract['cards']>, 'attachWorktree' | 'detachWorktree'> => ({
   attachWorktree: async ({ path, ...ref }, call) => {
     const project = await projects.find(app.db, ref.projectId)

@@ -6,10 +6,10 @@ export const removalOf = ({
   config,
   cleanup,
   supervisor,
-  previews,
-}: Pick<App, 'config' | 'cleanup' | 'supervisor' | 'previews'>): Removal => ({
+  isAtWork,
+}: Pick<App, 'config' | 'cleanup' | 'isAtWork' | 'supervisor'>): Removal => ({
   dataDir: config.dataDir,
   runCleanup: cleanup.run,
   endLate: supervisor.endLate,
-  isAtWork: id => supervisor.isAtWork(id) || previews.isAtWork(id),
+  isAtWork,
 })

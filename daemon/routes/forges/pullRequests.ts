@@ -6,6 +6,7 @@ import * as cards from '../../../src/domain/cards/cards.ts'
 import * as projects from '../../../src/domain/projects/projects.ts'
 import * as pulls from '../../../src/domain/forges/pullRequests.ts'
 import { folderIn, projectIn, workIn } from '../../../src/cardWork/repositoryWork.ts'
+import { requireCommitProofs } from '../../../src/cardWork/provedTrees.ts'
 import { gitCredentialOf } from '../../../src/forge/forgeAccess.ts'
 import { asProblem, openForge } from '../../../src/forge/openForge.ts'
 import {
@@ -50,15 +51,14 @@ export function pullRequestsRoutes(
     draft: ref =>
       translateFailure(async () => {
         const { work, project } = await find(ref)
-        const opened = await open(project, ref.repository)
-        return draftOrPresent({ db: reader, publicUrl: config.publicUrl }, { ...work, open: opened })
+        const opened = { ...work, open: await open(project, ref.repository) }
+        return draftOrPresent({ db: reader, publicUrl: config.publicUrl }, opened)
       }),
     create: async ({ projectId, cardId, repository, ...wanted }, { db, caller }) =>
       translateFailure(async () => {
         const { project, work: found } = await find({ projectId, cardId, repository })
         const work = { ...found, open: await open(project, repository) }
-        const credential = await gitCredentialOf(app, project)
-        const reach = { ...app.remoteReach, timeoutMs: pushTimeoutMs, credential }
+        const reach = { ...app.remoteReach, timeoutMs: pushTimeoutMs, credential: await gitCredentialOf(app, project) }
         const create = { ...dependenciesOn(db), worktrees: app.worktrees, publicUrl: config.publicUrl, reach, inTurn }
         return changedView(await createPullRequest(create, work, wanted, caller))
       }),
@@ -73,11 +73,13 @@ export function pullRequestsRoutes(
       }),
     merge: async ({ projectId, cardId, repository, auto, ...how }, { db, caller }) =>
       translateFailure(async () => {
-        const { project, row } = await findOpen({ projectId, cardId, repository })
+        const { card, project, row } = await findOpen({ projectId, cardId, repository })
         const { forge } = await open(project, repository)
+        const requireProved = (commit: string) =>
+          requireCommitProofs({ ...app, db }, card, project, { ...how, caller, repository, commit })
         const merged = auto
           ? await mergeLater(dependenciesOn(db), forge, row, how.method ?? row.mergeMethod, actorOf(caller))
-          : await mergePullRequest(dependenciesOn(db), forge, row, how, actorOf(caller))
+          : await mergePullRequest(dependenciesOn(db), forge, row, how, actorOf(caller), requireProved)
         return pullRequest(merged)
       }),
     continue: continueLoop,

@@ -1,6 +1,7 @@
 import type { App } from '../../../src/app.ts'
 import { cancel } from '../../../src/agents/sessions/sessionCommands.ts'
 import type { Contract } from '../../../src/contract/index.ts'
+import { withTrees } from '../../../src/cardWork/provedTrees.ts'
 import * as cardMoves from '../../../src/domain/cards/cardMoves.ts'
 import * as cards from '../../../src/domain/cards/cards.ts'
 import { listBoards } from '../../../src/store/boards/boards.ts'
@@ -14,7 +15,7 @@ import { externalStats } from '../../../src/views/projects.ts'
 import { Json, type Handlers } from '../../http/handlers.ts'
 
 export const externalRoutes = (
-  app: Pick<App, 'db' | 'merges' | 'reads' | 'supervisor'>,
+  app: Pick<App, 'db' | 'merges' | 'reads' | 'supervisor' | 'worktrees'>,
 ): Handlers<Contract['external']> => ({
   boards: async ({ projectId }) =>
     externalBoards(await listBoards(app.reads, projectId), await listProjectColumns(app.reads, projectId)),
@@ -32,18 +33,12 @@ export const externalRoutes = (
   },
   stats: async ({ projectId }) =>
     externalStats(await countCards(app.reads, projectId), await readProjectTokens(app.reads, projectId)),
-  move: ({ projectId, cardId, targetColumnId, position, force }, call) =>
-    call.write(
-      tx =>
-        cardMoves.move(
-          tx,
-          app.supervisor,
-          { projectId, cardId, kind: 'kanban', ifMatch: call.ifMatch, caller: call.caller },
-          { columnId: targetColumnId, position, force },
-          true,
-        ),
-      externalCard,
-    ),
+  move: async ({ projectId, cardId, targetColumnId, position, force }, call) => {
+    const given = { projectId, cardId, kind: 'kanban' as const, ifMatch: call.ifMatch, caller: call.caller }
+    const ref = await withTrees(app.worktrees, app.db, given)
+    const to = { columnId: targetColumnId, position, force }
+    return call.write(tx => cardMoves.move(tx, app.supervisor, ref, to, true), externalCard)
+  },
   archive: (ref, call) =>
     call.write(
       tx => cardMoves.archive(tx, app.supervisor, { ...ref, kind: 'kanban', caller: call.caller }),

@@ -2,12 +2,16 @@ import { Problem } from '../../contract/errors.ts'
 import * as cardMoves from '../../domain/cards/cardMoves.ts'
 import * as cards from '../../domain/cards/cards.ts'
 import { hasRoom } from '../../domain/boards/columnLimits.ts'
+import { changeCard } from '../../domain/cards/cardChanges.ts'
 import { readNext } from '../../domain/cards/pipeline.ts'
-import { begin, end, findOpen, start, type Agents } from '../../domain/agents/sessions.ts'
+import { hasProofsFor, isOpen, judge, requestChecks } from '../../domain/cards/proofs.ts'
+import { begin, end, findOpen, notStarted, start, type Agents } from '../../domain/agents/sessions.ts'
 import { isAsking } from '../../domain/agents/sessionStates.ts'
 import { requireMayStart, type Starter } from '../../domain/cards/startPermission.ts'
 import { firstPrompt, stepOf } from '../../domain/cards/pipelineSteps.ts'
 import { bySystem, insertAuditRow } from '../../store/server/audit.ts'
+import type { ColumnRow } from '../../store/boards/columns.ts'
+import { listGatesBetween } from '../../store/boards/gates.ts'
 import { readCard, type CardRow } from '../../store/cards/cards.ts'
 import type { Transaction } from '../../store/engine/database.ts'
 import { readLatestSession } from '../../store/agents/sessions.ts'
@@ -15,25 +19,27 @@ import { hasActiveAgent } from '../../views/cards.ts'
 import { withResumePrompt } from '../transcript/resumePrompt.ts'
 
 /**
- * Advances a card after a completed step. A card in auto mode moves to the next step, or waits for capacity there, unless the
- * step needs an approval.
+ * Advances a card after a completed step. A card in auto mode moves to the next step, or waits there for its gates or for capacity, unless
+ * the step needs an approval.
+ * @param trees the trees of the card's files. If they are unknown, the gates run first.
  */
 export async function advancePipeline(
   tx: Transaction,
   agents: Agents,
   projectId: number,
   cardId: number,
+  trees?: string,
 ): Promise<void> {
   const card = await readCard(tx, projectId, cardId)
   if (!card || card.kind !== 'kanban' || card.autoMode === 0 || card.archivedAt !== null) return
   if (card.columnType !== 'active' || stepOf(card)?.approval !== 'auto') return
-  await advanceCard(tx, agents, card)
+  await advanceCard(tx, agents, card, trees)
 }
 
 /** Moves a completed card automatically, as `moveToNextStep` does. */
-export async function advanceCard(tx: Transaction, agents: Agents, card: CardRow): Promise<void> {
+export async function advanceCard(tx: Transaction, agents: Agents, card: CardRow, trees?: string): Promise<void> {
   const { projectId, id: cardId } = card
-  if (!(await moveToNextStep(tx, agents, card, 'board'))) return
+  if (!(await moveToNextStep(tx, agents, { card, trees }, 'board'))) return
   const moved = await readCard(tx, projectId, cardId)
   if (moved?.status === 'queued')
     insertAuditRow(tx, bySystem('agents.continue', { kind: 'card', id: cardId }, 'auto mode'))
@@ -42,7 +48,8 @@ export async function advanceCard(tx: Transaction, agents: Agents, card: CardRow
 /**
  * Moves a completed card forward by one step, or makes it wait for capacity there. A card that waits for an answer after its
  * agent's turn is completed first.
- * @throws Problem CARD_NOT_FOUND, INSUFFICIENT_PERMISSIONS, NOTHING_TO_APPROVE, COLUMN_NOT_FOUND if the board has no done column
+ * @throws Problem CARD_NOT_FOUND, INSUFFICIENT_PERMISSIONS, NOTHING_TO_APPROVE, GATE_NOT_PASSED, COLUMN_NOT_FOUND if the board has no
+ * done column
  */
 export async function approveStep(tx: Transaction, agents: Agents, ref: cards.StartRef): Promise<CardRow> {
   const found = await cards.find(tx, ref)
@@ -55,28 +62,52 @@ export async function approveStep(tx: Transaction, agents: Agents, ref: cards.St
   const isOpen = card.archivedAt === null && card.columnType === 'active' && card.nextColumnId === null
   if (card.status !== 'completed' || !isOpen || hasActiveAgent(card)) throw new Problem('NOTHING_TO_APPROVE')
   requireMayStart(ref.caller, card.kind)
-  if (!(await moveToNextStep(tx, agents, card, ref.caller)))
+  if (!(await moveToNextStep(tx, agents, { card, trees: ref.trees }, ref.caller)))
     throw new Problem('COLUMN_NOT_FOUND', 'The board has no done column.')
   return cards.find(tx, ref)
 }
 
 /**
  * Moves a card to its next step's column and starts the agent there. After the last step, moves the card to the first done
- * column. If the column is full, the card waits.
+ * column. If the column is full, or if the board itself moves the card and gates are on the way, the card waits.
+ * @throws Problem GATE_NOT_PASSED for a caller
  */
-async function moveToNextStep(tx: Transaction, agents: Agents, card: CardRow, by: Starter): Promise<boolean> {
+async function moveToNextStep(
+  tx: Transaction,
+  agents: Agents,
+  { card, trees }: { card: CardRow; trees: string | undefined },
+  by: Starter,
+): Promise<boolean> {
   const column = await readNext(tx, card)
   if (column === undefined) return false
+  if (by === 'board' && !(await hasProofsFor(tx, card, column.id, trees))) {
+    await runGates(tx, card, column, trees)
+    return true
+  }
   if (card.kind === 'kanban' && !(await hasRoom(tx, column))) {
     await cardMoves.awaitColumn(tx, card, column)
     return true
   }
   const before = await readLatestSession(tx, card.id)
-  const ref = { projectId: card.projectId, cardId: card.id }
+  const ref = { projectId: card.projectId, cardId: card.id, trees, ...(by !== 'board' && { caller: by }) }
   const moved = await cardMoves.move(tx, agents, ref, { columnId: column.id }, true)
   if (moved.columnType !== 'active') return true
   if (moved.kind === 'terminal') return (await start(tx, agents, moved, by)) !== undefined
   const prompt = await firstPrompt(tx, moved)
   await begin(tx, agents, moved, by, before ? await withResumePrompt(tx, prompt, before) : prompt)
   return true
+}
+
+/** Runs the gates on the way to a column. When all have passed, the board advances the card; otherwise, the card waits for a person. */
+async function runGates(tx: Transaction, card: CardRow, column: ColumnRow, trees: string | undefined): Promise<void> {
+  const gates = await listGatesBetween(tx, card.columnId, column.id)
+  const checks = await judge(tx, card, gates, trees)
+  const isKnown = trees !== undefined && checks.every(({ proof }) => proof && !isOpen(proof))
+  const failed = checks.find(({ reason, proof }) => reason !== null && proof && proof.trees === trees)
+  if (isKnown && failed) {
+    const message = `The gate ${failed.gate.name} has not passed. ${failed.reason}`
+    await changeCard(tx, card, { lastAgentAction: notStarted(tx, { message }) })
+    return
+  }
+  await requestChecks(tx, card, gates, trees, undefined)
 }

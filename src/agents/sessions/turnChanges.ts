@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { readTrees } from '../../cardWork/repositoryWork.ts'
+import { listTrees, textOfTrees } from '../../cardWork/repositoryWork.ts'
 import type { RawUpdate } from '../link/agentLink.ts'
 import { readSessionWork } from './sessionWork.ts'
 import type { RunDependencies } from './runDependencies.ts'
@@ -52,7 +52,10 @@ export class TurnChanges {
     const { db, worktrees } = this.#dependencies
     const work = await readSessionWork(db, this.#sessionId)
     if (!work) return undefined
-    const trees = readTrees(worktrees, db, work.card, work.project).catch(() => undefined)
+    const trees = listTrees(worktrees, db, work.card, work.project).then(
+      found => found && textOfTrees(found),
+      () => undefined,
+    )
     return Promise.race([trees, delay(timeoutMs, undefined, { ref: false })])
   }
 }

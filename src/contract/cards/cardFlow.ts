@@ -30,7 +30,14 @@ const SetPipeline = v.strictObject({
 /** The routes that move a card through its columns and its pipeline. */
 export const cardFlow = {
   move: patch('/api/projects/{projectId}/cards/{cardId}/move', {
-    fails: ['COLUMN_NOT_FOUND', 'COLUMN_IN_OTHER_PROJECT', 'COLUMN_FULL', 'CARD_BLOCKED', 'BUDGET_EXHAUSTED'],
+    fails: [
+      'COLUMN_NOT_FOUND',
+      'COLUMN_IN_OTHER_PROJECT',
+      'COLUMN_FULL',
+      'GATE_NOT_PASSED',
+      'CARD_BLOCKED',
+      'BUDGET_EXHAUSTED',
+    ],
     notFound: ofCard,
     audited: { target: 'card', only: 'starts', detail: ['columnId'] },
     at: 'machine or here',
@@ -77,7 +84,7 @@ export const cardFlow = {
     emits: ['card.unarchived'],
   }),
   complete: post('/api/projects/{projectId}/cards/{cardId}/complete', {
-    fails: ['COLUMN_FULL'],
+    fails: ['COLUMN_FULL', 'GATE_NOT_PASSED'],
     notFound: ofCard,
     at: 'machine or here',
     who: member('cards.move'),

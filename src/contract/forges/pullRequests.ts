@@ -144,7 +144,13 @@ export const pullRequests = {
     at: 'machine',
     takesLong: true,
     who: member('agents.run'),
-    fails: [...forgeFails, 'NOT_A_GIT_REPOSITORY', 'PULL_REQUEST_NOT_FOUND', 'PULL_REQUEST_NOT_READY'],
+    fails: [
+      ...forgeFails,
+      'NOT_A_GIT_REPOSITORY',
+      'PULL_REQUEST_NOT_FOUND',
+      'PULL_REQUEST_NOT_READY',
+      'GATE_NOT_PASSED',
+    ],
     tool: {
       name: 'merge_pull_request',
       title: 'Merge a pull request',

@@ -70,6 +70,7 @@ export const MergeWork = v.strictObject({
   into: v.optional(text(1, 250)),
   squash: v.optional(v.boolean(), false),
   repository: v.optional(GivenRepository),
+  force: v.optional(v.boolean(), false),
 })
 /** Without `repository`, all repositories with changes are tried. */
 export const CheckMerge = v.strictObject({ into: v.optional(text(1, 250)), repository: v.optional(GivenRepository) })

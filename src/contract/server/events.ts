@@ -16,6 +16,8 @@ import { AnsweredComment, Review } from '../forges/reviews.ts'
 import type { Permission } from '../route.ts'
 import { Schedule } from '../automation/schedules.ts'
 import { ScriptStatus } from '../automation/scripts.ts'
+import { Gate } from '../boards/gates.ts'
+import { Proof } from '../cards/proofs.ts'
 
 const OnlyId = v.object({ id: Id })
 const Place = v.object({ columnId: Id, position: v.nullable(Position) })
@@ -47,6 +49,8 @@ export type Subject =
   | 'session'
   | 'monitor'
   | 'script'
+  | 'gate'
+  | 'proof'
   | 'attachment'
   | 'comment'
   | 'review'
@@ -133,6 +137,10 @@ export const events = {
   'schedule.deleted': event(OnlyId, ['cards.read']),
   'script.started': event(ScriptStatus, ['scripts.read'], { script: 'scriptId' }),
   'script.finished': event(ScriptStatus, ['scripts.read'], { script: 'scriptId' }),
+  'gate.created': event(Gate, ['boards.read'], { gate: 'id' }),
+  'gate.updated': event(Gate, ['boards.read'], { gate: 'id' }),
+  'gate.deleted': event(OnlyId, ['boards.read']),
+  'proof.updated': event(Proof, ['cards.read'], { proof: 'id', card: 'cardId' }),
   'budget.created': event(Budget, ['agents.read'], { budget: 'id' }),
   'budget.updated': event(Budget, ['agents.read'], { budget: 'id' }),
   'budget.deleted': event(OnlyId, ['agents.read']),

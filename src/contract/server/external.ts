@@ -162,8 +162,9 @@ export const external = {
     output: ExternalStats,
   }),
   move: patch('/api/external/projects/{projectId}/cards/{cardId}/move', {
-    fails: ['COLUMN_NOT_FOUND', 'COLUMN_IN_OTHER_PROJECT', 'COLUMN_FULL'],
+    fails: ['COLUMN_NOT_FOUND', 'COLUMN_IN_OTHER_PROJECT', 'COLUMN_FULL', 'GATE_NOT_PASSED'],
     ...common,
+    at: 'machine or here',
     notFound: ofCard,
     audited: { target: 'card', only: 'starts', detail: ['targetColumnId'] },
     ifMatch: true,

@@ -19,6 +19,8 @@ const tables: Partial<Record<NotFoundCode, Named>> = {
   ATTACHMENT_NOT_FOUND: 'attachment',
   MONITOR_NOT_FOUND: 'monitor',
   SCRIPT_NOT_FOUND: 'script',
+  GATE_NOT_FOUND: 'gate',
+  PROOF_NOT_FOUND: 'proof',
   COMMENT_NOT_FOUND: 'comment',
   SCHEDULE_NOT_FOUND: 'schedule',
   REVIEW_NOT_FOUND: 'review',

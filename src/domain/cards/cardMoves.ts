@@ -1,19 +1,20 @@
 import { Problem, refuse } from '../../contract/errors.ts'
 import { bySystem, insertAuditRow } from '../../store/server/audit.ts'
 import { readCards, type CardChange, type CardRow } from '../../store/cards/cards.ts'
-import { listColumns, readFirstColumn, type ColumnRow } from '../../store/boards/columns.ts'
+import { listColumns, type ColumnRow } from '../../store/boards/columns.ts'
 import type { Transaction } from '../../store/engine/database.ts'
 import { listDependents } from '../../store/cards/dependencies.ts'
 import * as order from '../../store/cards/order.ts'
 import { hasActiveAgent } from '../../views/cards.ts'
-import { recordActivity } from './activity.ts'
-import { announceCard, announceParent, announceRow, changeCard, changePlace } from './cardChanges.ts'
+import { announceParent, announceRow, changeCard, changePlace } from './cardChanges.ts'
 import { columnOfProject, find, findVersion, type CardRef, type StartRef } from './cards.ts'
 import { describeCapacityWait, hasRoom, isOrdered, requireRoom } from '../boards/columnLimits.ts'
+import { listGatesBetween } from '../../store/boards/gates.ts'
 import { requireUnblocked } from './dependencies.ts'
+import { hasProofsFor, requireProofs } from './proofs.ts'
 import { readPipeline } from './pipeline.ts'
 import { cancelled, endCard, notStarted, type Agents, type Ending } from '../agents/sessions.ts'
-import { findHold, findStartProblem, heldFields, isHeldBack, startOrHold } from './startOrHold.ts'
+import { findHold, findStartProblem, heldFields, startOrHold } from './startOrHold.ts'
 import { mayStart, requireMayChangeStart, requireMayStart, requireNoNewTurn, type Starter } from './startPermission.ts'
 
 /**
@@ -25,8 +26,9 @@ import { mayStart, requireMayChangeStart, requireMayStart, requireNoNewTurn, typ
  * - A card that waits for others or for a time moves without starting, unless `force` starts it. If a budget is exhausted, its
  * session waits for the budget.
  * - A full column accepts it only with `force`.
+ * - A move forward requires the proofs of the gates on the way, or an admin's `force`.
  * Without a caller, the board itself moves the card.
- * @throws Problem CARD_NOT_FOUND, COLUMN_NOT_FOUND, COLUMN_IN_OTHER_PROJECT, COLUMN_FULL, VERSION_CONFLICT,
+ * @throws Problem CARD_NOT_FOUND, COLUMN_NOT_FOUND, COLUMN_IN_OTHER_PROJECT, COLUMN_FULL, GATE_NOT_PASSED, VERSION_CONFLICT,
  * INSUFFICIENT_PERMISSIONS for a terminal card of a caller who cannot run its command, and for a move after which the board would
  * start an agent that the caller cannot start; with `mustStart` also CONFLICT, AGENT_UNAVAILABLE, CARD_BLOCKED, BUDGET_EXHAUSTED
  */
@@ -64,6 +66,7 @@ async function moveCard(
   if (to.mustStart && !entersActive)
     refuse('CONFLICT', 'The move does not start an agent, because the target is not another active column.')
   if (column.id === card.columnId && to.position !== undefined && to.position === card.position) return card
+  if (column.id !== card.columnId) await requireWay(tx, card, column, ref, to.force)
   if (!to.force && isOrdered(card) && (card.leafId === null || column.id !== card.columnId))
     await requireRoom(tx, column)
   const starts = entersActive && !automation
@@ -83,54 +86,24 @@ async function moveCard(
   return starts ? startOrHold(tx, agents, moved, ref.caller!, hold, to.force) : moved
 }
 
+/** Requires the proofs of the gates that a card passes on its way to a column. @throws Problem GATE_NOT_PASSED */
+export async function requireWay(
+  tx: Transaction,
+  card: CardRow,
+  { id }: ColumnRow,
+  { trees, caller }: CardRef,
+  force: boolean | undefined,
+): Promise<void> {
+  if (card.kind !== 'kanban') return
+  const gates = await listGatesBetween(tx, card.columnId, id)
+  await requireProofs(tx, { card, gates, trees, caller, force })
+}
+
 /** A card that a caller without the permission to start it moves or restores is not pulled from its new column. */
 export const pullableAfter = ({ caller }: CardRef, card: CardRow): CardChange =>
   caller === undefined || card.pullable === Number(mayStart(caller, card.kind))
     ? {}
     : { pullable: mayStart(caller, card.kind) }
-
-/**
- * Moves a card to its board's first done column, also from the archive, and ends its session.
- * @throws Problem CARD_NOT_FOUND, COLUMN_FULL without `force`, COLUMN_NOT_FOUND if the board has none, INSUFFICIENT_PERMISSIONS
- * as for a move
- */
-export async function complete(tx: Transaction, agents: Agents, ref: CardRef, force = false): Promise<CardRow> {
-  const card = await find(tx, ref)
-  const done =
-    (await readFirstColumn(tx, card.boardId, 'done')) ?? refuse('COLUMN_NOT_FOUND', 'The board has no done column.')
-  await endCard(tx, agents, card.id, completedByHand)
-  if (card.columnId !== done.id || card.archivedAt !== null) await move(tx, agents, ref, { columnId: done.id, force })
-  recordActivity(tx, card.id, 'card.completed')
-  return announceCard(tx, 'card.completed', card)
-}
-
-/**
- * Moves a card whose pull request has ended to a column, or makes it wait if the column is full. Its agent ends, and none starts.
- * @returns whether the card is in the column
- */
-export async function moveAfterRequest(
-  tx: Transaction,
-  agents: Agents,
-  card: CardRow,
-  column: ColumnRow | undefined,
-  ending: Ending,
-): Promise<boolean> {
-  await endCard(tx, agents, card.id, ending)
-  if (column === undefined || column.id === card.columnId) return true
-  if (isOrdered(card) && !(await hasRoom(tx, column))) {
-    const { message } = describeCapacityWait(column)
-    if (!card.lastAgentAction?.includes(JSON.stringify(message)))
-      await changeCard(tx, card, { lastAgentAction: notStarted(tx, { message }) })
-    return false
-  }
-  const ref = { projectId: card.projectId, cardId: card.id }
-  const moved = await move(tx, agents, ref, { columnId: column.id }, true, ending)
-  if (isHeldBack(moved)) await changeCard(tx, moved, { lastAgentAction: null })
-  if (column.columnType !== 'done') return true
-  recordActivity(tx, card.id, 'card.completed')
-  await announceCard(tx, 'card.completed', card)
-  return true
-}
 
 /**
  * Starts a card that automation deferred, or one that is idle in an active column, and allows a column to pull it. With `force`,
@@ -275,6 +248,8 @@ export async function startReady(tx: Transaction, agents: Agents, card: CardRow)
   if (card.columnType === 'active') return startByBoard(tx, agents, card, 'it is no longer blocked')
   if (!step) return card
   const column = await columnOfProject(tx, ref, step.columnId)
+  // The gates of a backlog are for people: nothing has been done that the board could check.
+  if (!(await hasProofsFor(tx, card, column.id, undefined))) return card
   if (!(await hasRoom(tx, column))) return awaitColumn(tx, card, column)
   const placed = await move(tx, agents, ref, { columnId: column.id }, true)
   return startByBoard(tx, agents, placed, 'it is no longer blocked')
@@ -303,5 +278,3 @@ async function startByBoard(tx: Transaction, agents: Agents, card: CardRow, reas
 const firstOpenColumn = async (tx: Transaction, boardId: number): Promise<ColumnRow> =>
   (await listColumns(tx, boardId)).find(({ columnType }) => columnType !== 'archive') ??
   refuse('COLUMN_NOT_FOUND', 'The board has only archive columns.')
-
-const completedByHand: Ending = { status: 'completed', detail: 'Completed manually.' }

@@ -35,13 +35,17 @@ import { startFor } from './startTimes.ts'
 import { countSessionCard } from '../agents/sessionCards.ts'
 import { activeColumnsOf, initialSteps } from './pipelineSteps.ts'
 
-/** Identifies a card: its kind if only one is allowed, the version that the caller expects (`If-Match`), and the caller. */
+/**
+ * Identifies a card: its kind if only one is allowed, the version that the caller expects (`If-Match`), and the caller. `trees` are those of
+ * the card's current files, for a step that requires proofs.
+ */
 export interface CardRef {
   projectId: number
   cardId: number
   kind?: CardKind
   ifMatch?: string
   caller?: Caller
+  trees?: string
 }
 /** A card that a caller wants to start. */
 export type StartRef = CardRef & { caller: Caller }

@@ -1,5 +1,6 @@
 import { readySql } from '../cards/cardFields.ts'
 import { listColumnsWhere, type ColumnRow } from './columns.ts'
+import { isGated } from './gates.ts'
 import type { Reader } from '../engine/database.ts'
 import { orderedIds, placeJoins, placeSql } from '../cards/order.ts'
 
@@ -59,7 +60,7 @@ const pullable = `SELECT c.id FROM json_each(?) j JOIN cards c ON c.id = j.value
   AND iif(l.column_type = 'active', ${isThrough}, ${isFresh}) ORDER BY j.key LIMIT 1`
 const idsAPage = 500
 
-/** The first card, by place, that a column can pull from the previous one. */
+/** The first card, by place, that a column can pull from the previous one. Cards leave a column with gates only with proofs. */
 export async function readFirstPullable(db: Reader, column: ColumnRow): Promise<Turn | undefined> {
   const [before] = await listColumnsWhere(db, 'c.board_id = ? AND c.position < ? ORDER BY c.position DESC LIMIT 1', [
     column.boardId,
@@ -67,6 +68,7 @@ export async function readFirstPullable(db: Reader, column: ColumnRow): Promise<
   ])
   if (!before || !(await hasStatus(db, before.id, before.columnType === 'active' ? 'completed' : 'idle')))
     return undefined
+  if (await isGated(db, before.id)) return undefined
   for (let offset = 0; ; offset += idsAPage) {
     const ids = await orderedIds(db, before.id, offset, idsAPage)
     const first = await db.get<{ id: number }>(pullable, [JSON.stringify(ids)])

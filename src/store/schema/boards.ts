@@ -35,6 +35,21 @@ CREATE INDEX columns_by_merged ON columns(merged_column_id) WHERE merged_column_
 CREATE INDEX columns_by_closed ON columns(closed_column_id) WHERE closed_column_id IS NOT NULL;
 CREATE INDEX columns_pulling ON columns(project_id) WHERE pull = 1;
 
+-- A card must pass the gates of a column before it moves forward from there, and those without a column before it is merged.
+CREATE TABLE gates (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  project_id INTEGER NOT NULL REFERENCES projects(id) ON DELETE CASCADE,
+  column_id INTEGER REFERENCES columns(id) ON DELETE CASCADE,
+  name TEXT NOT NULL,
+  command TEXT NOT NULL,
+  minutes INTEGER NOT NULL,
+  position INTEGER NOT NULL,
+  created_at TEXT NOT NULL,
+  updated_at TEXT NOT NULL
+);
+CREATE INDEX gates_by_project ON gates(project_id, position);
+CREATE INDEX gates_by_column ON gates(column_id) WHERE column_id IS NOT NULL;
+
 -- The order of a column's cards, in leaves of up to 128 cards: ids contains ',' and eight hexadecimal digits per card.
 CREATE TABLE column_leaves (
   id INTEGER PRIMARY KEY AUTOINCREMENT,

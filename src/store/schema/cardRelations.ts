@@ -38,6 +38,31 @@ CREATE TRIGGER children_counted_out AFTER DELETE ON cards WHEN old.parent_id IS 
     WHERE id = old.parent_id;
 END;
 
+-- The result of a gate for a card's files. definition identifies the gate's command, trees the files, which are known when it starts.
+CREATE TABLE proofs (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  project_id INTEGER NOT NULL REFERENCES projects(id) ON DELETE CASCADE,
+  card_id INTEGER NOT NULL REFERENCES cards(id) ON DELETE CASCADE,
+  gate_id INTEGER NOT NULL REFERENCES gates(id) ON DELETE CASCADE,
+  definition TEXT NOT NULL,
+  trees TEXT NOT NULL DEFAULT '',
+  status TEXT NOT NULL,
+  exit_code INTEGER,
+  summary TEXT NOT NULL DEFAULT '',
+  output TEXT NOT NULL DEFAULT '',
+  output_start INTEGER NOT NULL DEFAULT 0,
+  attempts INTEGER NOT NULL DEFAULT 0,
+  requested_by TEXT,
+  stop_reason TEXT,
+  created_at TEXT NOT NULL,
+  started_at TEXT,
+  finished_at TEXT
+);
+CREATE INDEX proofs_by_card ON proofs(card_id, gate_id, id);
+CREATE INDEX proofs_by_gate ON proofs(gate_id);
+CREATE INDEX proofs_by_project ON proofs(project_id);
+CREATE INDEX proofs_open ON proofs(id) WHERE status IN ('queued', 'running');
+
 CREATE TABLE attachments (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   card_id INTEGER NOT NULL REFERENCES cards(id) ON DELETE CASCADE,

@@ -99,6 +99,8 @@ const presentOf: Record<Subject, string> = {
     'SELECT s.id FROM agent_sessions s JOIN cards c ON c.id = s.card_id WHERE c.deleted_at IS NULL AND s.id IN wanted',
   monitor: 'SELECT id FROM monitors WHERE id IN wanted',
   script: 'SELECT id FROM scripts WHERE id IN wanted',
+  gate: 'SELECT id FROM gates WHERE id IN wanted',
+  proof: 'SELECT id FROM proofs WHERE id IN wanted',
   schedule: 'SELECT id FROM schedules WHERE id IN wanted',
   attachment: 'SELECT id FROM attachments WHERE id IN wanted',
   comment: 'SELECT id FROM comments WHERE id IN wanted',

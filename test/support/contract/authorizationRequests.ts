@@ -133,6 +133,10 @@ export const supplies: Record<string, (sending: Sending) => Promise<Input & { be
   'columns.reorder': async ({ place: { client, projectId, boardId } }) => ({
     ids: (await client.columns.list({ projectId, boardId })).map(({ id }) => id),
   }),
+  'gates.reorder': async ({ place: { client, projectId } }) => ({
+    ids: (await client.gates.list({ projectId })).map(({ id }) => id),
+  }),
+  'gates.delete': newGate,
   'scripts.reorder': async ({ place: { client, projectId } }) => ({
     ids: (await client.scripts.list({ projectId })).map(({ id }) => id),
   }),
@@ -276,6 +280,10 @@ async function ownCredential({ person }: Sending) {
 async function newColumn({ place: { client, projectId, otherBoardId: boardId } }: Sending) {
   return { columnId: (await client.columns.create({ projectId, boardId, name: 'Brief', columnType: 'backlog' })).id }
 }
+async function newGate({ place: { client, projectId } }: Sending) {
+  return { gateId: (await client.gates.create({ projectId, name: 'Brief', command: 'true' })).id }
+}
+
 async function newScript({ place: { client, projectId } }: Sending) {
   return { scriptId: (await client.scripts.create({ projectId, name: 'Brief', command: 'true' })).id }
 }

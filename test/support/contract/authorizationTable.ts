@@ -167,10 +167,10 @@ export const sections: Section[] = [
       '401   401   404      404    404    404     404  404   404   ok    ok    ok    404 403     404       404      ok',
     routes: {
       'projects.read': 'projects.get, projects.opened, projects.files, projects.getWorktree, forges.get',
-      'boards.read': 'boards.list, columns.list',
+      'boards.read': 'boards.list, columns.list, gates.list',
       'monitors.read': 'monitors.listProject',
       'cards.read':
-        'projects.stats, projects.history, schedules.list, schedules.preview, members.people, cards.list, cards.get, cards.getFlat, cards.status, cards.view, cards.getPipeline, attachments.listProject, attachments.list, attachments.download, comments.list, activity.list, reviews.list, issues.list, pullRequests.get, pullRequests.list',
+        'projects.stats, projects.history, schedules.list, schedules.preview, members.people, cards.list, cards.get, cards.getFlat, cards.status, cards.view, cards.getPipeline, attachments.listProject, attachments.list, attachments.download, comments.list, activity.list, reviews.list, proofs.list, proofs.get, issues.list, pullRequests.get, pullRequests.list',
       'cards.update': 'cards.setWatching',
       'comments.write': 'comments.create, comments.update, comments.delete',
       'scripts.read': 'scripts.list, scripts.status',
@@ -220,7 +220,7 @@ export const sections: Section[] = [
       'agents.archive': 'cards.archive, cards.unarchive',
       'scripts.write': 'scripts.create, scripts.reorder, scripts.update, scripts.delete',
       'scripts.run':
-        'scripts.run, scripts.cancel, projects.agreeToBoardFile, projects.withdrawAgreement, previews.start, previews.stop',
+        'scripts.run, scripts.cancel, proofs.check, proofs.cancel, projects.agreeToBoardFile, projects.withdrawAgreement, previews.start, previews.stop',
       'agents.cancel': 'agents.cancel',
       'agents.run':
         'cards.activate, cards.setAutoMode, agents.approveAuto, agents.send, agents.retry, agents.relaunch, agents.relay, agents.approvePlan, agents.summary, agents.merge, branches.push, branches.update, pullRequests.draft, pullRequests.create, pullRequests.update, pullRequests.merge, pullRequests.close, pullRequests.continue, preSessions.start, preSessions.send, preSessions.accept, preSessions.cancel, assistant.send',
@@ -242,6 +242,7 @@ export const sections: Section[] = [
       '401   401   404      404    404    404     404  404   404   ok    ok    ok    404 403     404       404      ok',
     routes: {
       'boards.write': 'boards.delete',
+      'gates.write': 'gates.create, gates.reorder, gates.update, gates.delete',
       'webhooks.write':
         'webhooks.create, webhooks.update, webhooks.delete, webhooks.rotate, webhooks.test, webhooks.redeliver, forges.giveWebhookSecret',
     },
@@ -312,6 +313,8 @@ export const inPath: Record<string, string> = {
   webhookId: 'WEBHOOK_NOT_FOUND',
   deliveryId: 'DELIVERY_NOT_FOUND',
   scriptId: 'SCRIPT_NOT_FOUND',
+  gateId: 'GATE_NOT_FOUND',
+  proofId: 'PROOF_NOT_FOUND',
   scheduleId: 'SCHEDULE_NOT_FOUND',
   'monitors.create cardId': 'AGENT_TOKEN_REQUIRED',
   'monitors.list cardId': 'AGENT_TOKEN_REQUIRED',
@@ -363,6 +366,10 @@ export const inFields: Record<string, [chief: string, superAdmin: string]> = {
   'columns.update mergedColumnId': ['COLUMN_NOT_FOUND', 'COLUMN_IN_OTHER_PROJECT'],
   'columns.update closedColumnId': ['COLUMN_NOT_FOUND', 'COLUMN_IN_OTHER_PROJECT'],
   'columns.reorder ids': ['COLUMN_NOT_FOUND', 'COLUMN_NOT_FOUND'],
+  'gates.create columnId': ['COLUMN_NOT_FOUND', 'COLUMN_IN_OTHER_PROJECT'],
+  'gates.update columnId': ['COLUMN_NOT_FOUND', 'COLUMN_IN_OTHER_PROJECT'],
+  'gates.reorder ids': ['INVALID_ORDER', 'INVALID_ORDER'],
+  'proofs.check gateId': ['GATE_NOT_FOUND', 'GATE_NOT_FOUND'],
   'scripts.reorder ids': ['INVALID_ORDER', 'INVALID_ORDER'],
   'scripts.status scriptId': ['SCRIPT_NOT_FOUND', 'SCRIPT_NOT_FOUND'],
   'cards.list boardId': ['empty', 'empty'],

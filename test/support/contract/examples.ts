@@ -3,6 +3,7 @@ import { contract, type Contract } from '../../../src/contract/index.ts'
 import { paramsOf } from '../../../src/contract/paths.ts'
 import type { Route, Sent } from '../../../src/contract/route.ts'
 import type { RequestOptions } from '../servers/testBoard.ts'
+import { accountExamples } from './accountExamples.ts'
 import { nobodyId, fileBody, formBody, type Seed } from './seed.ts'
 
 export interface Row {
@@ -15,7 +16,7 @@ export const rows: Row[] = Object.entries(contract).flatMap(([resource, routes])
   Object.entries(routes).map(([name, route]): Row => ({ name: `${resource}.${name}`, route })),
 )
 
-type Examples = {
+export type Examples = {
   [Resource in keyof Contract]: {
     [Name in keyof Contract[Resource]]: Contract[Resource][Name] extends Route ? Sent<Contract[Resource][Name]> : never
   }
@@ -38,7 +39,6 @@ export const examples = (seed: Seed): Examples => {
     attachmentId,
     commentId,
     reviewId,
-    keyId,
     templateId,
     organizationId,
     credentialId,
@@ -51,11 +51,12 @@ export const examples = (seed: Seed): Examples => {
     deliveryId,
     scheduleId,
     scriptId,
+    gateId,
+    proofId,
     memberId,
     strangerEmail,
     invitedEmail,
     invitationToken,
-    signInId,
   } = seed
   const assigneeIds = memberId === nobodyId ? [] : [memberId]
   const card = { projectId, cardId }
@@ -75,61 +76,7 @@ export const examples = (seed: Seed): Examples => {
       documentationPage: { filename: 'sandbox' },
       socket: {},
     },
-    oauth: {
-      resource: {},
-      resourceOfMcp: {},
-      server: {},
-      register: { client_name: 'App', redirect_uris: ['https://app.example.org/callback'] },
-      authorize: { client_id: 'none', state: 'some' },
-      request: { request: 'none' },
-      approve: { request: 'none', access: 'work', projectId },
-      refuse: { request: 'none' },
-      token: { grant_type: 'refresh_token', client_id: 'none', refresh_token: 'none' },
-      revoke: { client_id: 'none', token: 'none' },
-    },
-    auth: {
-      status: {},
-      setup: { email: 'ada@example.org', password: 'correct horse', displayName: 'Ada' },
-      login: { email: 'ada@example.org', password: 'correct horse' },
-      register: { email: 'bob@example.org', password: 'battery staple' },
-      logout: {},
-      createTicket: {},
-      redeemTicket: { ticket: 'svc_bt_none' },
-      setPassword: { currentPassword: 'not the password', newPassword: 'battery staple' },
-      sessions: {},
-      endSession: { id: signInId },
-      getSettings: {},
-      setSettings: { enabled: true, registrationEnabled: true },
-      me: {},
-    },
-    users: {
-      search: { q: 'a' },
-      list: { search: 'a', offset: 0, limit: 10 },
-      create: { email: 'made@example.org', name: 'Made', role: 'admin' },
-      update: { id: memberId, name: 'Changed', role: 'admin' },
-      delete: { id: memberId },
-      resetPassword: { id: memberId },
-      checkDelete: { id: memberId },
-    },
-    keys: {
-      list: {},
-      create: { name: 'Cron', scope: 'project', projectId, permissions: ['cards.read'], expiresInDays: 1 },
-      get: { id: keyId },
-      revoke: { id: keyId },
-      rotate: { id: keyId, graceSecs: 60 },
-    },
-    organizations: {
-      create: { name: 'Club' },
-      list: {},
-      get: { id: organizationId },
-      update: { id: organizationId, name: 'Team' },
-      delete: { id: organizationId },
-      listMembers: { id: organizationId },
-      addMember: { id: organizationId, email: strangerEmail, role: 'admin' },
-      updateMember: { id: organizationId, userId: memberId, role: 'admin' },
-      removeMember: { id: organizationId, userId: memberId },
-      setCredential: { orgId: organizationId, credentialId },
-    },
+    ...accountExamples(seed),
     members: {
       people: { projectId },
       list: { id: projectId },
@@ -547,6 +494,19 @@ export const examples = (seed: Seed): Examples => {
       },
       delete: { projectId, scheduleId },
       run: { projectId, scheduleId, force: true },
+    },
+    gates: {
+      list: { projectId },
+      create: { projectId, name: 'Test', command: 'npm test', columnId: activeColumnId, minutes: 10 },
+      reorder: { projectId, ids: [gateId] },
+      update: { projectId, gateId, name: 'Tests', command: 'npm run test', columnId: null, minutes: 20 },
+      delete: { projectId, gateId },
+    },
+    proofs: {
+      list: card,
+      get: { ...card, proofId },
+      check: { ...card, gateId },
+      cancel: card,
     },
     scripts: {
       list: { projectId },

@@ -11,6 +11,7 @@ import { insertSession, updateSession } from '../../../src/store/agents/sessions
 import { insertUser } from '../../../src/store/accounts/users.ts'
 import { fixture } from '../agents/agent.ts'
 import { startBoard, type Reply, type TestBoard } from '../servers/testBoard.ts'
+import { eventually } from '../waiting/eventually.ts'
 
 /** The id of no account. */
 export const nobodyId = '999999'
@@ -61,6 +62,9 @@ export interface Seed {
   deliveryId: string
   /** A slow script, which never ran. */
   scriptId: string
+  /** A gate of the other board, and its result for the card, which has no files to check. */
+  gateId: string
+  proofId: string
   /** A schedule that is due in some years. */
   scheduleId: string
   /** The filename of a backup, which must be created first. */
@@ -177,9 +181,23 @@ export async function seed(board: TestBoard, token = board.token): Promise<Seed>
         template: { title: 'Seeded {date}' },
       })
     ).id,
+    ...(await gated(client, { projectId, boardId: otherBoardId, cardId })),
     scriptId: (await client.scripts.create({ projectId, name: 'Seeded', command: 'sleep 60' })).id,
     ...people,
   }
+}
+
+/** Creates a gate of a board, and waits for its result for a card without files. */
+async function gated(
+  client: Client,
+  { projectId, boardId, cardId }: { projectId: string; boardId: string; cardId: string },
+): Promise<Pick<Seed, 'gateId' | 'proofId'>> {
+  const [column] = await client.columns.list({ projectId, boardId })
+  const { id: gateId } = await client.gates.create({ projectId, name: 'Seeded', command: 'true', columnId: column!.id })
+  const [proof] = await client.proofs.check({ projectId, cardId, gateId })
+  const place = { projectId, cardId, proofId: proof!.id }
+  await eventually('the result of the gate', async () => (await client.proofs.get(place)).status === 'error')
+  return { gateId, proofId: proof!.id }
 }
 
 /** A standard HTML form body. */

@@ -1,0 +1,161 @@
+import { Option, type Command } from 'commander'
+import type { Contract } from '../../src/contract/index.ts'
+import type { Output } from '../../src/contract/route.ts'
+import { openContext, type Context } from '../context/context.ts'
+import { columnsOf, resolveColumn, resolveGate } from '../context/resolve.ts'
+import { usage } from '../failures/failure.ts'
+import { example, prints } from '../help/help.ts'
+import { confirm } from '../input/prompt.ts'
+import { reorderIds } from '../input/reorder.ts'
+import type { Column } from '../output/output.ts'
+import { count } from '../parsing/arguments.ts'
+
+type Gate = Output<Contract['gates']['create']>
+/** A gate with the name of its column. */
+type Row = Gate & { columnName: string | null }
+
+/** Where a gate is: `--column` names the column that a card leaves, `--merge` stands for the merge. */
+interface PlaceOptions {
+  column?: string
+  merge?: boolean
+}
+interface EditOptions extends PlaceOptions {
+  name?: string
+  command?: string
+  minutes?: number
+}
+
+const gateFields: Column<Row>[] = [
+  { name: 'id', style: 'id', align: 'right', value: gate => gate.id },
+  { name: 'name', style: 'title', value: gate => gate.name },
+  {
+    name: 'columnName',
+    header: 'BEFORE',
+    value: gate => (gate.columnId === null ? 'merge' : `leaving ${gate.columnName}`),
+  },
+  { name: 'command', style: 'text', value: gate => gate.command },
+  { name: 'minutes', header: 'MINUTES', align: 'right', spare: true, value: gate => gate.minutes },
+  { name: 'columnId', hidden: true, value: gate => gate.columnId },
+  { name: 'position', hidden: true, value: gate => gate.position },
+]
+
+const addPlaceOptions = (command: Command): Command =>
+  command
+    .option('--column <column>', 'check cards that move forward from this column (name or ID)')
+    .addOption(new Option('--merge', 'check cards before they are merged').conflicts('column'))
+const minutesOption = ['--minutes <count>', 'time limit of the command', count] as const
+
+export function register(gates: Command): void {
+  const list = gates
+    .command('list')
+    .summary('List gates')
+    .description('List the gates of a project in the order in which they run.')
+    .action(async () => showGates(await openContext(list)))
+  prints(list, 'gates.list', 'columnName')
+  example(list, 'board gates list', 'board gates list --json id,name,command')
+  registerAdd(gates)
+  registerEdit(gates)
+  registerDelete(gates)
+  registerReorder(gates)
+}
+
+function registerAdd(gates: Command): void {
+  const add = addPlaceOptions(
+    gates
+      .command('add <name> <command>')
+      .summary('Add a gate')
+      .description(
+        "Add a command that must succeed before a card moves forward from a column, or before it is merged. It runs in the card's worktree, in the sandbox of the project's agents, and must not change files. Its result counts until the files change. Put quick commands first: board gates reorder.",
+      ),
+  )
+    .option(...minutesOption)
+    .action(async (name: string, command: string, { minutes, ...options }: EditOptions) => {
+      if (options.column === undefined && !options.merge)
+        throw usage('no place is specified', { hint: 'specify --column or --merge', see: 'board gates add --help' })
+      const context = await openContext(add)
+      const { id: projectId } = await context.project()
+      const columnId = await columnIdOf(context, projectId, options)
+      const gate = await context.client.gates.create({ projectId, name, command, columnId, minutes })
+      context.out.done(`Added gate ${gate.id}.`)
+      await context.out.record((await withColumns(context, projectId, [gate]))[0]!, gateFields)
+    })
+  prints(add, 'gates.list', 'columnName')
+  example(add, 'board gates add tests "npm test" --merge', 'board gates add lint "npm run lint" --column "In Progress"')
+}
+
+function registerEdit(gates: Command): void {
+  const edit = addPlaceOptions(
+    gates
+      .command('edit <gate>')
+      .summary('Change a gate')
+      .description('Change a gate. After a change of its command, all cards must pass it again.'),
+  )
+    .option('--name <name>', 'new name')
+    .option('--command <text>', 'new command')
+    .option(...minutesOption)
+    .action(async (wanted: string, { name, command, minutes, ...options }: EditOptions) => {
+      const isMoved = options.column !== undefined || options.merge
+      if ([name, command, minutes].every(value => value === undefined) && !isMoved)
+        throw usage('nothing to change', {
+          hint: 'specify --name, --command, --minutes, --column or --merge',
+          see: 'board gates edit --help',
+        })
+      const context = await openContext(edit)
+      const { projectId, gateId } = await resolveGate(context, wanted)
+      const columnId = isMoved ? await columnIdOf(context, projectId, options) : undefined
+      const edited = await context.client.gates.update({ projectId, gateId, name, command, minutes, columnId })
+      await context.out.did(edited, `Edited gate ${gateId}.`)
+    })
+  prints(edit, 'gates.list')
+  example(edit, 'board gates edit tests --command "npm run test:all"', 'board gates edit lint --merge --minutes 5')
+}
+
+function registerDelete(gates: Command): void {
+  const command = gates
+    .command('delete <gate>')
+    .summary('Delete a gate')
+    .description('Delete a gate with its results. Cards no longer need it.')
+    .option('-y, --yes', 'skip the confirmation prompt')
+    .action(async (wanted: string, { yes }: { yes?: boolean }) => {
+      const context = await openContext(command)
+      const { name, ...place } = await resolveGate(context, wanted)
+      await confirm(context, `Delete gate ${place.gateId} "${name}"?`, yes)
+      await context.client.gates.delete(place)
+      context.out.done(`Deleted gate ${place.gateId}.`)
+    })
+  example(command, 'board gates delete lint', 'board gates delete 3 --yes')
+}
+
+function registerReorder(gates: Command): void {
+  const command = gates
+    .command('reorder <gates...>')
+    .summary('Reorder gates')
+    .description('Reorder the gates of a project: the specified ones first, then the others in their current order.')
+    .action(async (wanted: string[]) => {
+      const context = await openContext(command)
+      const { id: projectId } = await context.project()
+      const ids = reorderIds('gate', await context.client.gates.list({ projectId }), wanted, 'board gates list')
+      await context.client.gates.reorder({ projectId, ids })
+      await showGates(context)
+    })
+  prints(command, 'gates.list', 'columnName')
+  example(command, 'board gates reorder lint tests')
+}
+
+async function showGates(context: Context): Promise<void> {
+  const { id: projectId } = await context.project()
+  const rows = await withColumns(context, projectId, await context.client.gates.list({ projectId }))
+  await context.out.list(rows, gateFields, { empty: 'No gates.' })
+}
+
+async function withColumns(context: Context, projectId: string, gates: readonly Gate[]): Promise<Row[]> {
+  const columns = gates.some(({ columnId }) => columnId !== null) ? await columnsOf(context, projectId) : []
+  const names = new Map(columns.map(({ id, name }) => [id, name]))
+  return gates.map(gate => ({
+    ...gate,
+    columnName: gate.columnId === null ? null : (names.get(gate.columnId) ?? null),
+  }))
+}
+
+const columnIdOf = async (context: Context, projectId: string, { column }: PlaceOptions): Promise<string | null> =>
+  column === undefined ? null : (await resolveColumn(context, projectId, column)).id

@@ -1,0 +1,49 @@
+import type { App } from '../../../src/app.ts'
+import { withTrees } from '../../../src/cardWork/provedTrees.ts'
+import type { proofs as contract } from '../../../src/contract/cards/proofs.ts'
+import { find as findGate } from '../../../src/domain/boards/gates.ts'
+import * as cards from '../../../src/domain/cards/cards.ts'
+import * as proofs from '../../../src/domain/cards/proofs.ts'
+import { gate as gateView, proof as proofView, proofDetail } from '../../../src/views/gates.ts'
+import type { Handlers } from '../../http/handlers.ts'
+
+/** The routes of the gates that a card passes. */
+export const proofsRoutes = ({
+  db,
+  gates: runner,
+  worktrees,
+}: Pick<App, 'db' | 'gates' | 'worktrees'>): Handlers<typeof contract> => ({
+  list: async ref => {
+    const { trees } = await withTrees(worktrees, db, ref as cards.CardRef)
+    const card = await cards.find(db, ref)
+    const judged = await proofs.judge(db, card, await proofs.listGatesAhead(db, card), trees)
+    return judged.map(({ gate, proof, reason }) => ({
+      gate: gateView(gate),
+      passed: reason === null,
+      reason,
+      proof: proof ? proofView(proof) : null,
+    }))
+  },
+  get: async ref => {
+    // The output in memory is read first: if the command ends in between, its row has the complete output.
+    const output = runner.output(ref.proofId)
+    const proof = await proofs.findProof(db, ref)
+    return proofDetail(proof.status === 'running' ? { ...proof, ...output } : proof)
+  },
+  check: async ({ gateId, ...ref }, call) => {
+    const { trees } = await withTrees(worktrees, db, ref as cards.CardRef)
+    return call.write(
+      async tx => {
+        const card = await cards.find(tx, ref)
+        const ahead = await proofs.listGatesAhead(tx, card)
+        const wanted =
+          gateId === undefined
+            ? ahead.filter(({ columnId }) => columnId === null || columnId === card.columnId)
+            : [await findGate(tx, { ...ref, gateId })]
+        return proofs.requestChecks(tx, card, wanted, trees, call.caller)
+      },
+      rows => rows.map(proofView),
+    )
+  },
+  cancel: (ref, call) => call.write(tx => proofs.cancelChecks(tx, runner, { ...ref, caller: call.caller })),
+})

@@ -1,0 +1,248 @@
+import { createHash } from 'node:crypto'
+import { Problem } from '../../contract/errors.ts'
+import { appendEvent } from '../../events/outbox.ts'
+import { listGates, listGatesBetween, type GateRow } from '../../store/boards/gates.ts'
+import { listColumns } from '../../store/boards/columns.ts'
+import type { CardRow } from '../../store/cards/cards.ts'
+import {
+  insertProof,
+  listLatestProofs,
+  readProof,
+  supersedeProofs,
+  updateProof,
+  type ProofChange,
+  type ProofRow,
+} from '../../store/cards/proofs.ts'
+import type { Reader, Transaction } from '../../store/engine/database.ts'
+import { bySystem, insertAuditRow } from '../../store/server/audit.ts'
+import { hasActiveAgent } from '../../views/cards.ts'
+import { proof as proofView } from '../../views/gates.ts'
+import { projectRole } from '../accounts/access.ts'
+import { byCaller } from '../accounts/auditEntries.ts'
+import type { Caller } from '../accounts/caller.ts'
+import { find as findCard, type CardRef } from './cards.ts'
+
+/*
+ * A gate is a command that must succeed for a card's files. Its result is a proof, which counts for exactly these files and this command.
+ * Every way to move a card forward or to merge it calls `requireProofs`.
+ */
+
+/** A gate with its latest proof for a card. `reason` is why the card has not passed it; null if it has. */
+export interface CardGate {
+  gate: GateRow
+  proof: ProofRow | undefined
+  reason: string | null
+}
+
+/** Identifies what a gate checks. */
+export const definitionOf = ({ command }: Pick<GateRow, 'command'>): string =>
+  createHash('sha256').update(command).digest('hex')
+
+/**
+ * Which gates a card has passed with its current files.
+ * @param trees the trees of these files; undefined if the card has none
+ */
+export async function judge(
+  db: Reader,
+  card: Pick<CardRow, 'id' | 'status'>,
+  gates: readonly GateRow[],
+  trees: string | undefined,
+): Promise<CardGate[]> {
+  if (gates.length === 0) return []
+  const proofs = new Map((await listLatestProofs(db, card.id)).map(proof => [proof.gateId, proof]))
+  return gates.map(gate => {
+    const proof = proofs.get(gate.id)
+    return { gate, proof, reason: whyNotPassed(card, gate, proof, trees) }
+  })
+}
+
+function whyNotPassed(
+  card: Pick<CardRow, 'status'>,
+  gate: GateRow,
+  proof: ProofRow | undefined,
+  trees: string | undefined,
+): string | null {
+  if (hasActiveAgent(card)) return 'The agent is working, so the files can change.'
+  if (trees === undefined) return 'The card has no files to check.'
+  if (!proof) return 'It has not run.'
+  if (proof.status === 'queued') return 'It waits to run.'
+  if (proof.status === 'running') return 'It is running.'
+  if (proof.definition !== definitionOf(gate)) return 'Its command has changed since it ran.'
+  if (proof.status === 'superseded' || proof.trees !== trees) return 'The files have changed since it ran.'
+  if (proof.status === 'passed') return null
+  return `It failed: ${proof.summary}`
+}
+
+/** The gates that are ahead of a card: those of its column, of the later columns of its board, and of the merge. */
+export async function listGatesAhead(db: Reader, card: CardRow): Promise<GateRow[]> {
+  const all = await listGates(db, card.projectId)
+  if (all.length === 0) return []
+  const columns = (await listColumns(db, card.boardId)).map(({ id }) => id)
+  const ahead = card.columnType === 'archive' ? columns : columns.slice(columns.indexOf(card.columnId))
+  return all.filter(({ columnId }) => columnId === null || ahead.includes(columnId))
+}
+
+/** The gates before a merge. */
+export const listMergeGates = async (db: Reader, projectId: number): Promise<GateRow[]> =>
+  (await listGates(db, projectId)).filter(({ columnId }) => columnId === null)
+
+/** A step that requires proofs. Without a caller, the board takes it itself. */
+interface Step {
+  card: CardRow
+  gates: readonly GateRow[]
+  /** The trees of the card's files, which the caller has read before the transaction. Undefined if they are unknown. */
+  trees: string | undefined
+  caller: Caller | undefined
+  force: boolean | undefined
+}
+
+/**
+ * Requires that a card has passed gates. With `force`, an admin of the project can take the step anyway, and the board where it follows a
+ * forge; both are in the audit log.
+ * @throws Problem GATE_NOT_PASSED, whose details name the gates
+ */
+export async function requireProofs(tx: Transaction, { card, gates, trees, caller, force }: Step): Promise<void> {
+  const missing = (await judge(tx, card, gates, trees)).filter(({ reason }) => reason !== null)
+  if (missing.length === 0) return
+  const names = missing.map(({ gate }) => gate.name).join(', ')
+  if (force && (await mayForce(tx, caller, card.projectId))) {
+    const target = { kind: 'card', id: card.id }
+    insertAuditRow(
+      tx,
+      caller ? byCaller('gates.force', caller, target, { gates: names }) : bySystem('gates.force', target, 'forge'),
+    )
+    return
+  }
+  const [first, ...others] = missing
+  const more =
+    others.length === 0
+      ? ''
+      : ` ${others.length === 1 ? 'One more gate is' : `${others.length} more gates are`} missing.`
+  const hint = force ? 'Only an admin of the project can use force.' : `To run its gates: board cards check ${card.id}`
+  throw new Problem(
+    'GATE_NOT_PASSED',
+    `The card has not passed the gate ${first!.gate.name}. ${first!.reason}${more} ${hint}`,
+    {
+      details: missing.map(({ gate, reason }) => ({ path: gate.name, message: reason! })),
+    },
+  )
+}
+
+const mayForce = async (tx: Transaction, caller: Caller | undefined, projectId: number): Promise<boolean> =>
+  caller === undefined || (caller.kind !== 'agent' && (await projectRole(tx, caller, projectId)) === 'admin')
+
+/** Whether a card has all proofs for a move to a column. */
+export async function hasProofsFor(
+  db: Reader,
+  card: CardRow,
+  columnId: number,
+  trees: string | undefined,
+): Promise<boolean> {
+  const judged = await judge(db, card, await listGatesBetween(db, card.columnId, columnId), trees)
+  return judged.every(({ reason }) => reason === null)
+}
+
+/** The runner's function that the rules of proofs use. */
+export interface Checks {
+  /** After the commit: reconciles commands with open checks. */
+  reconcile(tx: Transaction): void
+}
+
+/** A user or agent who asks for a check. */
+const nameOf = ({ displayName, email }: Pick<Caller, 'displayName' | 'email'>): string =>
+  displayName || email || 'the operator'
+
+/**
+ * Requests checks of a card. A gate that already waits or runs, or that has passed for the same files, does not run again.
+ * @param caller who asks; undefined for the board
+ * @throws Problem AGENT_ALREADY_RUNNING
+ */
+export async function requestChecks(
+  tx: Transaction,
+  card: CardRow,
+  gates: readonly GateRow[],
+  trees: string | undefined,
+  caller: Caller | undefined,
+): Promise<ProofRow[]> {
+  if (hasActiveAgent(card))
+    throw new Problem(
+      'AGENT_ALREADY_RUNNING',
+      'An agent is working on the card. Its gates can run when it has finished.',
+    )
+  const checks: ProofRow[] = []
+  for (const { gate, proof, reason } of await judge(tx, card, gates, trees))
+    checks.push(proof && (reason === null || isOpen(proof)) ? proof : await requestCheck(tx, card, gate, caller))
+  return checks
+}
+
+export const isOpen = ({ status }: Pick<ProofRow, 'status'>): boolean => status === 'queued' || status === 'running'
+
+async function requestCheck(
+  tx: Transaction,
+  card: Pick<CardRow, 'id' | 'projectId'>,
+  gate: GateRow,
+  caller: Caller | undefined,
+): Promise<ProofRow> {
+  const id = await insertProof(tx, {
+    projectId: card.projectId,
+    cardId: card.id,
+    gateId: gate.id,
+    definition: definitionOf(gate),
+    status: 'queued',
+    requestedBy: caller ? nameOf(caller) : null,
+  })
+  return announce(tx, card.id, id)
+}
+
+/** Stops a card's open checks, which end soon. @throws Problem CARD_NOT_FOUND */
+export async function cancelChecks(tx: Transaction, checks: Checks, ref: CardRef & { caller: Caller }): Promise<void> {
+  const { id: cardId } = await findCard(tx, ref)
+  for (const proof of await listLatestProofs(tx, cardId)) {
+    if (!isOpen(proof) || proof.stopReason !== null) continue
+    updateProof(tx, proof.id, { stopReason: `Stopped by ${nameOf(ref.caller)}.` })
+  }
+  checks.reconcile(tx)
+}
+
+/**
+ * Marks a check as started for files. Earlier results of the gate are superseded.
+ * @returns false if the check's gate or card was deleted
+ */
+export async function beginCheck(
+  tx: Transaction,
+  { id, cardId }: Pick<ProofRow, 'id' | 'cardId'>,
+  subject: Pick<ProofRow, 'trees' | 'definition'>,
+): Promise<boolean> {
+  const proof = await readProof(tx, cardId, id)
+  if (!proof) return false
+  supersedeProofs(tx, proof)
+  updateProof(tx, id, { ...subject, status: 'running', startedAt: tx.now, attempts: proof.attempts + 1 })
+  await announce(tx, cardId, id)
+  return true
+}
+
+/** Records the end of a check, unless its gate or card was deleted. */
+export async function endCheck(
+  tx: Transaction,
+  { id, cardId }: Pick<ProofRow, 'id' | 'cardId'>,
+  end: ProofChange,
+): Promise<void> {
+  const proof = await readProof(tx, cardId, id)
+  if (!proof || !isOpen(proof)) return
+  updateProof(tx, id, { ...end, ...(end.status !== 'queued' && { finishedAt: tx.now }) })
+  await announce(tx, cardId, id)
+}
+
+/** @throws Problem PROOF_NOT_FOUND */
+export async function findProof(db: Reader, ref: CardRef & { proofId: number }): Promise<ProofRow> {
+  const { id: cardId } = await findCard(db, ref)
+  const proof = await readProof(db, cardId, ref.proofId)
+  if (!proof) throw new Problem('PROOF_NOT_FOUND')
+  return proof
+}
+
+async function announce(tx: Transaction, cardId: number, id: number): Promise<ProofRow> {
+  const proof = (await readProof(tx, cardId, id))!
+  await appendEvent(tx, 'proof.updated', proof.projectId, proofView(proof))
+  return proof
+}

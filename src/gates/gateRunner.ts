@@ -1,0 +1,247 @@
+import type { Socket } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
+import { advancePipeline } from '../agents/sessions/advancePipeline.ts'
+import type { Supervisor } from '../agents/sessions/agentSupervisor.ts'
+import type { SandboxDependencies } from '../agents/sessions/sandbox/projectSandbox.ts'
+import { throttle } from '../async/throttle.ts'
+import { textOfTrees } from '../cardWork/repositoryWork.ts'
+import { logFailure, type Log } from '../config/log.ts'
+import { Problem } from '../contract/errors.ts'
+import { beginCheck, definitionOf, endCheck, type Checks } from '../domain/cards/proofs.ts'
+import type { Agents } from '../domain/agents/sessions.ts'
+import type { Outbox } from '../events/outbox.ts'
+import { createReconciler, withinStop } from '../process/reconciler.ts'
+import type { ProcessTrees } from '../process/spawn.ts'
+import { readCard, type CardRow } from '../store/cards/cards.ts'
+import { deleteProof, findPassed, listOpenProofs, readProof, type OpenProof } from '../store/cards/proofs.ts'
+import type { Database, Transaction } from '../store/engine/database.ts'
+import { writeWithRetry } from '../store/engine/retry.ts'
+import { namePaths } from '../worktrees/namePaths.ts'
+import { hasActiveAgent } from '../views/cards.ts'
+import { CheckRun, type CheckResult } from './checkRun.ts'
+import { findChanges, planCheck, type CheckPlan } from './planCheck.ts'
+
+const debounceMs = 50
+const retryMs = 1000
+/** A command that could not run, which can pass without help, runs once more. */
+const maxAttempts = 2
+const agentStarted = 'An agent started to work on the card.'
+
+/** Runs the gates of cards while no agent works on them: one command at a time for each card. */
+export interface GateRunner extends Checks {
+  /** The output of running commands by proof. */
+  output(proofId: number): { output: string; outputStart: number } | undefined
+  /** Whether a gate's command runs in the card's folder. */
+  isAtWork(cardId: number): boolean
+  /** Enables checks. Commands reach the server at `url`, or in a sandbox through `acceptForBoard`. */
+  start(url: string, log: Log, acceptForBoard: (socket: Socket) => void): void
+  /** Ends all commands, which run again at the next start. Takes at most 9 s. */
+  stop(): Promise<void>
+}
+
+interface Dependencies extends Pick<SandboxDependencies, 'sandbox' | 'worktrees' | 'connect' | 'config'> {
+  db: Database
+  processTrees: ProcessTrees
+  outbox: Outbox
+  supervisor: Supervisor
+}
+
+/** A check in progress. Its command starts when there is a slot. */
+interface LiveCheck {
+  proof: OpenProof
+  run: CheckRun | undefined
+  stopReason: string | null
+  over: Promise<void>
+}
+
+export const createGateRunner = (dependencies: Dependencies): GateRunner => new CardGates(dependencies)
+
+class CardGates implements GateRunner {
+  readonly #dependencies: Dependencies
+  /** By card. */
+  readonly #live = new Map<number, LiveCheck>()
+  readonly #reconciler = createReconciler('Gates', () => this.#reconcile())
+  #acceptForBoard = (socket: Socket): void => void socket.destroy()
+  #unsubscribe = (): void => {}
+
+  constructor(dependencies: Dependencies) {
+    this.#dependencies = dependencies
+  }
+
+  reconcile(tx: Transaction): void {
+    tx.afterCommit(this.#reconciler.wake)
+  }
+
+  output(proofId: number): { output: string; outputStart: number } | undefined {
+    return [...this.#live.values()].find(({ proof }) => proof.id === proofId)?.run?.output()
+  }
+
+  isAtWork(cardId: number): boolean {
+    return this.#live.get(cardId)?.run !== undefined
+  }
+
+  start(url: string, log: Log, acceptForBoard: (socket: Socket) => void): void {
+    this.#acceptForBoard = acceptForBoard
+    this.#unsubscribe = this.#dependencies.outbox.onAppended(throttle(this.#reconciler.wake, debounceMs))
+    this.#reconciler.start(url, log)
+  }
+
+  async stop(): Promise<void> {
+    this.#unsubscribe()
+    await this.#reconciler.end()
+    const live = [...this.#live.values()]
+    for (const each of live) stopCheck(each, 'The server was stopped.')
+    await withinStop(Promise.all(live.map(({ over }) => over)))
+  }
+
+  async #reconcile(): Promise<void> {
+    const open = await listOpenProofs(this.#dependencies.db)
+    for (const live of this.#live.values()) {
+      const row = open.find(({ id }) => id === live.proof.id)
+      if (!row) stopCheck(live, 'The gate or the card was deleted.')
+      else if (whyStopped(row) !== null) stopCheck(live, whyStopped(row)!)
+    }
+    for (const proof of open) {
+      if (this.#live.has(proof.cardId) || this.#reconciler.isOver) continue
+      const live: LiveCheck = { proof, run: undefined, stopReason: whyStopped(proof), over: Promise.resolve() }
+      this.#live.set(proof.cardId, live)
+      live.over = this.#check(live).finally(() => {
+        this.#live.delete(proof.cardId)
+        this.#reconciler.wake()
+      })
+    }
+  }
+
+  /** Runs a check to its end. Never rejects. */
+  async #check(live: LiveCheck): Promise<void> {
+    const { proof } = live
+    try {
+      if (live.stopReason !== null) return await this.#end(live, failure(live.stopReason))
+      if (proof.status === 'running' && proof.attempts >= maxAttempts)
+        return await this.#end(live, failure('The server stopped while the command ran.'))
+      const plan = await this.#plan(proof)
+      if (plan instanceof Problem) return await this.#end(live, failure(plan.message))
+      if (await this.#isPassedAlready(live, plan)) return
+      const release = await this.#takeSlot(live, plan)
+      try {
+        await this.#run(live)
+      } finally {
+        release()
+      }
+    } catch (error) {
+      logFailure(this.#reconciler.server!.log, 'A gate could not be checked.', error, { cardId: proof.cardId })
+      const result = failure("The server could not run the command. The server's log has the details.")
+      await this.#end(live, result).catch(() => delay(retryMs, undefined, { ref: false }))
+    }
+  }
+
+  async #plan(proof: OpenProof): Promise<CheckPlan | Problem> {
+    await this.#dependencies.supervisor.endLate(proof.cardId)
+    return planCheck(this.#planning(), proof).catch((error: unknown) => {
+      if (error instanceof Problem && error.status < 500) return error
+      throw error
+    })
+  }
+
+  #planning() {
+    const { db, worktrees, config } = this.#dependencies
+    return { db, worktrees, dataDir: config.dataDir }
+  }
+
+  /** Drops a check whose gate has passed for the same files, and lets the card move on. */
+  async #isPassedAlready({ proof }: LiveCheck, { card, gate, trees }: CheckPlan): Promise<boolean> {
+    const { db, supervisor } = this.#dependencies
+    const wanted = { cardId: card.id, gateId: gate.id, definition: definitionOf(gate), trees: textOfTrees(trees) }
+    if (!(await findPassed(db, wanted))) return false
+    await db.transaction(async tx => {
+      deleteProof(tx, proof.id)
+      await advance(tx, supervisor, proof, wanted.trees)
+    })
+    return true
+  }
+
+  /** Waits for a slot of this machine, or until the check is stopped. */
+  async #takeSlot(live: LiveCheck, { project }: CheckPlan): Promise<() => void> {
+    const holder = { agent: '', projectId: project.id, projectSlots: project.agentSlots }
+    while (live.stopReason === null) {
+      const check = { ...holder, credentialId: null, credentialSlots: null }
+      const release = await this.#dependencies.supervisor.holdSlot(check).catch((error: unknown) => {
+        if (error instanceof Problem && error.code === 'CONFLICT') return undefined
+        throw error
+      })
+      if (release) return release
+      await delay(retryMs, undefined, { ref: false })
+    }
+    return () => {}
+  }
+
+  async #run(live: LiveCheck): Promise<void> {
+    const { db, ...others } = this.#dependencies
+    // Planned again, because the files can have changed while the check waited for a slot.
+    const plan = await this.#plan(live.proof)
+    if (plan instanceof Problem) return this.#end(live, failure(plan.message))
+    const before = textOfTrees(plan.trees)
+    const isThere = await db.transaction(tx =>
+      beginCheck(tx, live.proof, { trees: before, definition: definitionOf(plan.gate) }),
+    )
+    if (!isThere) return
+    live.run = new CheckRun({ ...others, ...this.#reconciler.server!, acceptForBoard: this.#acceptForBoard }, plan)
+    if (live.stopReason !== null) live.run.stop(live.stopReason)
+    const result = await live.run.run()
+    const { trees, changed } = await findChanges(this.#planning(), plan)
+    if (result.status === 'passed' && trees !== before) return this.#end(live, changedFiles(changed), { trees })
+    await this.#end(live, result, { trees, canRepeat: result.status === 'error' })
+  }
+
+  /** Records the end of a check. One that this server broke off, or whose error can pass without help, runs again. */
+  async #end(live: LiveCheck, result: CheckResult, { trees = '', canRepeat = false } = {}): Promise<void> {
+    const { db, supervisor } = this.#dependencies
+    const { proof, run, stopReason } = live
+    const output = run?.output()
+    await writeWithRetry(
+      db,
+      async tx => {
+        const row = await readProof(tx, proof.cardId, proof.id)
+        if (!row) return
+        if (this.#reconciler.isOver)
+          return endCheck(tx, row, { status: 'queued', attempts: Math.max(0, row.attempts - 1) })
+        if (canRepeat && stopReason === null && row.attempts < maxAttempts)
+          return endCheck(tx, row, { status: 'queued' })
+        const stopped =
+          stopReason !== null &&
+          ({ summary: stopReason, status: stopReason === agentStarted ? 'superseded' : 'error' } as const)
+        await endCheck(tx, row, { ...result, ...output, trees, ...stopped })
+        if (stopReason === null) await advance(tx, supervisor, proof, trees)
+      },
+      code => this.#reconciler.server!.log('warn', 'The result of a gate could not be saved yet; retrying.', { code }),
+    )
+  }
+}
+
+function stopCheck(live: LiveCheck, reason: string): void {
+  live.stopReason ??= reason
+  live.run?.stop(live.stopReason)
+}
+
+const whyStopped = ({ stopReason, cardStatus }: Pick<OpenProof, 'stopReason'> & { cardStatus: CardRow['status'] }) =>
+  stopReason ?? (hasActiveAgent({ status: cardStatus }) ? agentStarted : null)
+
+const failure = (summary: string): CheckResult => ({ status: 'error', exitCode: null, summary })
+
+const changedFiles = (changed: readonly string[]): CheckResult => ({
+  status: 'error',
+  exitCode: 0,
+  summary: `The command changed ${changed.length === 0 ? 'files' : namePaths(changed)}. Commit the change, or have Git ignore the files.`,
+})
+
+/** Moves a card on that waits for its gates in auto mode. */
+async function advance(
+  tx: Transaction,
+  agents: Agents,
+  { projectId, cardId }: OpenProof,
+  trees: string,
+): Promise<void> {
+  const card = await readCard(tx, projectId, cardId)
+  if (trees !== '' && card?.status === 'completed' && card.nextColumnId === null)
+    await advancePipeline(tx, agents, projectId, cardId, trees)
+}
