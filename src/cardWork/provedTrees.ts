@@ -89,3 +89,14 @@ export async function requireCommitProofs(
       "The pull request has other files than the card. Push the card's branch, then merge again.",
     )
 }
+
+/** `requireCommitProofs` for the commit that a forge is about to merge. */
+export const proving =
+  (
+    dependencies: ProofDependencies,
+    card: CardRow,
+    project: ProjectPlaces,
+    merging: Merging & { repository: string },
+  ): ((commit: string) => Promise<void>) =>
+  commit =>
+    requireCommitProofs(dependencies, card, project, { ...merging, commit })

@@ -3,6 +3,7 @@ import { activity, comments } from './activityParts.ts'
 import { attachments, contents, missing } from './attachmentParts.ts'
 import { boards, cards, columns, projects } from './boardParts.ts'
 import { dependencies } from './dependencyParts.ts'
+import { gates } from './gateParts.ts'
 import { issues } from './issueParts.ts'
 import type { Part } from './part.ts'
 import { reviews } from './reviewParts.ts'
@@ -12,7 +13,7 @@ import { members, organizationMembers, templates } from './peopleParts.ts'
 
 /**
  * The parts of an export, in the order of its file: a record follows the records that it refers to. A new table with user data
- * needs a part here and a schema in records.ts. A part must not contain secrets.
+ * needs a part here with a schema. A part must not contain secrets.
  */
 export const parts: readonly Part[] = [
   organizationMembers,
@@ -21,6 +22,7 @@ export const parts: readonly Part[] = [
   members,
   boards,
   columns,
+  gates,
   scripts,
   schedules,
   cards,

@@ -40,6 +40,7 @@ export const floors: Record<string, number> = {
   'src/monitors': 4,
   'src/schedules': 4,
   'src/issues': 4,
+  'src/gates': 4,
   'src/previews': 4,
   'src/pullRequests': 4,
   'src/transfers': 4,

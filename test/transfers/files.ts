@@ -114,6 +114,7 @@ export function normal(document: Doc): Doc {
     'projects',
     'boards',
     'columns',
+    'gates',
     'scripts',
     'schedules',
     'cards',

@@ -222,6 +222,12 @@ const project = fc.record({
   }),
   createdAt: time,
   updatedAt: time,
+  gates: fc.array(
+    fc.record({ name: plain(20), command: plain(30), minutes: fc.integer({ min: 1, max: 60 }), place: fc.nat(9) }),
+    {
+      maxLength: 3,
+    },
+  ),
   scripts: fc.array(fc.record({ name: plain(20), command: plain(30) }), { maxLength: 3 }),
   schedules: fc.array(schedule, { maxLength: 2 }),
   boards: fc.array(
@@ -248,6 +254,7 @@ function toDocument(projects: Doc[], path: string): Doc {
     members: [],
     boards: [],
     columns: [],
+    gates: [],
     scripts: [],
     schedules: [],
     cards: [],
@@ -266,7 +273,7 @@ function toDocument(projects: Doc[], path: string): Doc {
     parts[part]!.push({ id: (last += 3), ...record })
     return last
   }
-  for (const { boards, scripts, schedules, ...each } of projects) {
+  for (const { boards, gates, scripts, schedules, ...each } of projects) {
     const all: Doc[] = boards.flatMap((board: Doc) => board.cards.flatMap((card: Doc) => card.sessions))
     const projectId = add('projects', {
       ...each,
@@ -293,6 +300,15 @@ function toDocument(projects: Doc[], path: string): Doc {
       columnIds.push(...rows.map(({ id }: { id: number }) => id))
       addCards(cards, rows, add, parts)
     }
+    const workIds = parts.columns!.filter(
+      ({ id, columnType }) => columnIds.includes(id) && ['backlog', 'active'].includes(columnType),
+    )
+    for (const { place, ...gate } of gates)
+      parts.gates!.push({
+        projectId,
+        ...gate,
+        columnId: place === 0 ? null : (workIds[place % workIds.length]?.id ?? null),
+      })
     for (const { when, template, column, ...others } of schedules) {
       const columnId = column === null ? null : columnIds[column % columnIds.length]
       parts.schedules!.push({ projectId, ...others, ...when, template: { ...template, columnId } })

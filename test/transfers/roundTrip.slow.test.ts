@@ -45,6 +45,7 @@ function only(document: Doc, projectId: number): Doc {
     document[part].filter((each: Doc) => owners.some(({ id }) => id === each[field]))
   const columns = within('columns', 'boardId', boards)
   const scripts = document.scripts.filter((each: Doc) => each.projectId === projectId)
+  const gates = document.gates.filter((each: Doc) => each.projectId === projectId)
   const schedules = document.schedules.filter((each: Doc) => each.projectId === projectId)
   const cards = within('cards', 'columnId', columns)
   const sessions = within('sessions', 'cardId', cards)
@@ -54,6 +55,7 @@ function only(document: Doc, projectId: number): Doc {
     projects: document.projects.filter(({ id }: Doc) => id === projectId),
     boards,
     columns,
+    gates,
     scripts,
     schedules,
     cards,

@@ -6,7 +6,7 @@ import * as cards from '../../../src/domain/cards/cards.ts'
 import * as projects from '../../../src/domain/projects/projects.ts'
 import * as pulls from '../../../src/domain/forges/pullRequests.ts'
 import { folderIn, projectIn, workIn } from '../../../src/cardWork/repositoryWork.ts'
-import { requireCommitProofs } from '../../../src/cardWork/provedTrees.ts'
+import { proving } from '../../../src/cardWork/provedTrees.ts'
 import { gitCredentialOf } from '../../../src/forge/forgeAccess.ts'
 import { asProblem, openForge } from '../../../src/forge/openForge.ts'
 import {
@@ -75,8 +75,7 @@ export function pullRequestsRoutes(
       translateFailure(async () => {
         const { card, project, row } = await findOpen({ projectId, cardId, repository })
         const { forge } = await open(project, repository)
-        const requireProved = (commit: string) =>
-          requireCommitProofs({ ...app, db }, card, project, { ...how, caller, repository, commit })
+        const requireProved = proving({ ...app, db }, card, project, { ...how, caller, repository })
         const merged = auto
           ? await mergeLater(dependenciesOn(db), forge, row, how.method ?? row.mergeMethod, actorOf(caller))
           : await mergePullRequest(dependenciesOn(db), forge, row, how, actorOf(caller), requireProved)

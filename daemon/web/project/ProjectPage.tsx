@@ -9,6 +9,7 @@ import { AgentsSection } from './Agents.tsx'
 import { BudgetsSection } from './BudgetsSection.tsx'
 import { CredentialsSection } from './Credentials.tsx'
 import { ForgeSection } from './Forge.tsx'
+import { GatesSection } from './Gates.tsx'
 import { GeneralSection } from './General.tsx'
 import { KeysSection } from './Keys.tsx'
 import { MembersSection } from './Members.tsx'
@@ -27,6 +28,7 @@ const sections = [
   { id: 'agents', label: 'Agents', role: 'admin', Content: AgentsSection },
   { id: 'budgets', label: 'Budgets and usage', role: 'viewer', Content: BudgetsSection },
   { id: 'worktrees', label: 'Worktrees', role: 'member', Content: WorktreesSection },
+  { id: 'gates', label: 'Gates', role: 'viewer', Content: GatesSection },
   { id: 'forge', label: 'Forge', role: 'viewer', Content: ForgeSection },
   { id: 'members', label: 'Members', role: 'viewer', Content: MembersSection },
   { id: 'keys', label: 'API keys', role: 'viewer', Content: KeysSection },

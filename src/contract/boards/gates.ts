@@ -5,6 +5,8 @@ import { del, get, manager, post, put, viewer } from '../route.ts'
 
 /** The maximum number of gates of a project. */
 export const maxGates = 50
+/** The longest time limit of a gate's command. */
+export const maxGateMinutes = 24 * 60
 
 /**
  * A command that must succeed for a card's files. Without `columnId`, the card must pass the gate before it is merged, otherwise before it
@@ -22,7 +24,7 @@ const fields = {
   name: Name,
   command: ShellCommand,
   columnId: v.nullable(refTo('COLUMN_NOT_FOUND')),
-  minutes: integer(1, 1440),
+  minutes: integer(1, maxGateMinutes),
 }
 
 /** The routes of a project's gates. */

@@ -33,7 +33,7 @@ export const ProofDetail = v.object({ ...Proof.entries, output: v.string(), outp
 
 /**
  * A gate that is ahead of a card, with its latest proof. `passed` is true if the proof is valid for the card's current files. Otherwise,
- * `reason` says what is missing.
+ * `reason` is what is missing.
  */
 const CardGate = v.object({
   gate: Gate,

@@ -1,5 +1,6 @@
 import { maxGates } from '../../contract/boards/gates.ts'
 import { invalid, Problem } from '../../contract/errors.ts'
+import type { ColumnType } from '../../contract/fields.ts'
 import { appendEvent } from '../../events/outbox.ts'
 import type { Reader, Transaction } from '../../store/engine/database.ts'
 import {
@@ -67,10 +68,8 @@ export async function remove(tx: Transaction, ref: GateRef): Promise<void> {
 
 /** Reorders a project's gates. @throws Problem INVALID_ORDER */
 export async function reorder(tx: Transaction, projectId: number, ids: readonly number[]): Promise<GateRow[]> {
-  const before = await listGates(tx, projectId)
-  requireWholeOrder(ids, before)
+  requireWholeOrder(ids, await listGates(tx, projectId))
   for (const [position, id] of ids.entries()) {
-    if (before[position]!.id === id) continue
     setGatePosition(tx, id, position)
     await announceUpdate(tx, { projectId, gateId: id })
   }
@@ -83,14 +82,17 @@ async function announceUpdate(tx: Transaction, ref: GateRef): Promise<GateRow> {
   return updated
 }
 
-/** A card ends in a done or archive column, so a gate there would have no effect. */
+/** Whether a column can have gates. A card ends in a done or archive column, so a gate there would have no effect. */
+export const isWorkColumn = ({ columnType }: { columnType: ColumnType }): boolean =>
+  columnType !== 'done' && columnType !== 'archive'
+export const workColumnRule = 'must not be a done or archive column, because cards end there'
+
+/** @throws Problem COLUMN_NOT_FOUND, COLUMN_IN_OTHER_PROJECT, VALIDATION_FAILED */
 async function requireWorkColumn(
   tx: Transaction,
   ref: { projectId: number; caller: Caller },
   columnId: number | null,
 ): Promise<void> {
   if (columnId === null) return
-  const { columnType } = await columnOfProject(tx, ref, columnId)
-  if (columnType === 'done' || columnType === 'archive')
-    throw invalid('columnId', 'must not be a done or archive column, because cards end there')
+  if (!isWorkColumn(await columnOfProject(tx, ref, columnId))) throw invalid('columnId', workColumnRule)
 }

@@ -9,6 +9,7 @@ import { placeJoins } from '../cards/order.ts'
 import { projectFields } from './projects.ts'
 import { defineRecord, flag, json } from '../engine/record.ts'
 import { reviewCommentFields, reviewFields } from '../forges/reviews.ts'
+import { gateFields } from '../boards/gates.ts'
 import { scriptFields } from '../automation/scripts.ts'
 import { sessionFields } from '../agents/sessions.ts'
 import { templateFields } from '../boards/templates.ts'
@@ -64,6 +65,13 @@ export const exportColumns = (names: ReadonlyArray<keyof typeof columnFields>): 
   page(
     `SELECT c.id, ${defineRecord('columns', 'c', columnFields).jsonOf(names, 'integer')} AS json FROM columns c WHERE c.project_id = ? AND c.id > ? ORDER BY c.id`,
     100,
+  )
+
+const gates = defineRecord('gates', 'g', gateFields)
+export const exportedGates = (db: Reader, projectId: number): Promise<ExportRow[]> =>
+  db.all(
+    `SELECT g.id, ${gates.jsonOf(['projectId', 'columnId', 'name', 'command', 'minutes'], 'integer')} AS json FROM gates g WHERE g.project_id = ? ORDER BY g.position`,
+    [projectId],
   )
 
 const scripts = defineRecord('scripts', 's', scriptFields)

@@ -1,4 +1,4 @@
-import type { Examples } from './examples.ts'
+import type { Examples } from './exampleTypes.ts'
 import type { Seed } from './seed.ts'
 
 type AccountExamples = Pick<Examples, 'oauth' | 'auth' | 'users' | 'keys' | 'organizations'>

@@ -1,9 +1,10 @@
 import { readdirSync } from 'node:fs'
-import { contract, type Contract } from '../../../src/contract/index.ts'
+import { contract } from '../../../src/contract/index.ts'
 import { paramsOf } from '../../../src/contract/paths.ts'
-import type { Route, Sent } from '../../../src/contract/route.ts'
+import type { Route } from '../../../src/contract/route.ts'
 import type { RequestOptions } from '../servers/testBoard.ts'
 import { accountExamples } from './accountExamples.ts'
+import type { Examples } from './exampleTypes.ts'
 import { nobodyId, fileBody, formBody, type Seed } from './seed.ts'
 
 export interface Row {
@@ -15,12 +16,6 @@ export interface Row {
 export const rows: Row[] = Object.entries(contract).flatMap(([resource, routes]) =>
   Object.entries(routes).map(([name, route]): Row => ({ name: `${resource}.${name}`, route })),
 )
-
-export type Examples = {
-  [Resource in keyof Contract]: {
-    [Name in keyof Contract[Resource]]: Contract[Resource][Name] extends Route ? Sent<Contract[Resource][Name]> : never
-  }
-}
 
 /** An input with which each row succeeds on fresh seeds. A new row without one is a type error here. */
 export const examples = (seed: Seed): Examples => {
