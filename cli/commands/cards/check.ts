@@ -83,7 +83,7 @@ async function checkCard(
   const open = results.filter(({ passed }) => !passed)
   if (open.length > 0)
     throw new Failure('failure', `card ${place.cardId} has not passed ${open.map(each => each.gate.name).join(', ')}`, {
-      see: `board cards proofs ${place.cardId} --log ${JSON.stringify(open[0]!.gate.name)}`,
+      see: `board cards proofs ${place.cardId} --log ${open[0]!.gate.id}`,
     })
 }
 
