@@ -1,11 +1,11 @@
 import { Problem } from '../contract/errors.ts'
 import type { Caller } from '../domain/accounts/caller.ts'
 import { find as findCard, type CardRef } from '../domain/cards/cards.ts'
-import { listMergeGates, requireProofs } from '../domain/cards/proofs.ts'
+import { listGatesAhead, listMergeGates, requireProofs } from '../domain/cards/proofs.ts'
 import { find as findProject } from '../domain/projects/projects.ts'
 import { findProjectRepository } from '../git/checkoutState.ts'
 import { treesOf } from '../git/commits.ts'
-import { hasGates } from '../store/boards/gates.ts'
+import { hasGates, listGatesBetween } from '../store/boards/gates.ts'
 import type { CardRow } from '../store/cards/cards.ts'
 import type { Database, Reader } from '../store/engine/database.ts'
 import type { DiffOptions } from '../worktrees/comparison.ts'
@@ -40,13 +40,22 @@ export const listProvableTrees = (
   })
 
 /**
- * Adds to a card the trees of its current files, if the project has gates. Call it before the transaction of a step that requires proofs.
+ * Adds to a card the trees of its current files, if gates are on its way. Call it before the transaction of a step that requires proofs.
+ * @param toColumnId the target of a move; by default, all gates ahead of the card count
  * @throws Problem CARD_NOT_FOUND; CONFLICT if Git fails
  */
-export async function withTrees<Ref extends CardRef>(worktrees: Worktrees, db: Reader, ref: Ref): Promise<Ref> {
+export async function withTrees<Ref extends CardRef>(
+  worktrees: Worktrees,
+  db: Reader,
+  ref: Ref,
+  toColumnId?: number,
+): Promise<Ref> {
   if (!(await hasGates(db, ref.projectId))) return ref
-  const [card, project] = [await findCard(db, ref), await findProject(db, ref.projectId)]
-  const trees = await listProvableTrees(worktrees, db, card, project)
+  const card = await findCard(db, ref)
+  const gates =
+    toColumnId === undefined ? await listGatesAhead(db, card) : await listGatesBetween(db, card.columnId, toColumnId)
+  if (gates.length === 0) return ref
+  const trees = await listProvableTrees(worktrees, db, card, await findProject(db, ref.projectId))
   return trees === undefined ? ref : { ...ref, trees: textOfTrees(trees) }
 }
 

@@ -14,7 +14,7 @@ import { startingWrite } from './startingWrite.ts'
 export const cardFlowRoutes = (app: Pick<App, 'db' | 'supervisor' | 'worktrees'>): Handlers<typeof cardFlow> => ({
   move: async ({ projectId, cardId, ...to }, call) => {
     const given = { projectId, cardId, ifMatch: call.ifMatch, caller: call.caller }
-    const ref = await withTrees(app.worktrees, app.db, given)
+    const ref = await withTrees(app.worktrees, app.db, given, to.columnId)
     return startingWrite(app, call, tx => cardMoves.move(tx, app.supervisor, ref, to), cardFor(call.caller))
   },
   archive: (ref, call) =>

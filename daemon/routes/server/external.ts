@@ -35,7 +35,7 @@ export const externalRoutes = (
     externalStats(await countCards(app.reads, projectId), await readProjectTokens(app.reads, projectId)),
   move: async ({ projectId, cardId, targetColumnId, position, force }, call) => {
     const given = { projectId, cardId, kind: 'kanban' as const, ifMatch: call.ifMatch, caller: call.caller }
-    const ref = await withTrees(app.worktrees, app.db, given)
+    const ref = await withTrees(app.worktrees, app.db, given, targetColumnId)
     const to = { columnId: targetColumnId, position, force }
     return call.write(tx => cardMoves.move(tx, app.supervisor, ref, to, true), externalCard)
   },
