@@ -2,7 +2,7 @@ import { Option, type Command } from 'commander'
 import type { Contract } from '../../src/contract/index.ts'
 import type { Output } from '../../src/contract/route.ts'
 import { openContext, type Context } from '../context/context.ts'
-import { columnsOf, resolveColumn, resolveGate } from '../context/resolve.ts'
+import { listColumns, resolveColumn, resolveGate } from '../context/resolve.ts'
 import { usage } from '../failures/failure.ts'
 import { example, prints } from '../help/help.ts'
 import { confirm } from '../input/prompt.ts'
@@ -149,7 +149,7 @@ async function showGates(context: Context): Promise<void> {
 }
 
 async function withColumns(context: Context, projectId: string, gates: readonly Gate[]): Promise<Row[]> {
-  const columns = gates.some(({ columnId }) => columnId !== null) ? await columnsOf(context, projectId) : []
+  const columns = gates.some(({ columnId }) => columnId !== null) ? await listColumns(context, projectId) : []
   const names = new Map(columns.map(({ id, name }) => [id, name]))
   return gates.map(gate => ({
     ...gate,
