@@ -18,7 +18,8 @@ describe.skipIf(noBrowser !== undefined)('a card that waits for others, in the b
     const [tiles, roof] = [await add('Buy tiles'), await add('Fix the roof')]
     const paint = await add('Paint', { blockedBy: [roof.id] })
     const { page, axeViolations, settled } = await visit(board, { at: `#/projects/${projectId}/cards/${roof.id}` })
-    await page.getByRole('combobox', { name: 'Wait for card' }).click()
+    await page.getByRole('button', { name: 'Add property' }).click()
+    await page.getByRole('menuitem', { name: 'Blocked by' }).click()
     await page.keyboard.type('tiles')
     await page.getByRole('option', { name: `#${tiles.id} Buy tiles` }).waitFor()
     expect(await axeViolations()).toEqual([])
@@ -28,7 +29,7 @@ describe.skipIf(noBrowser !== undefined)('a card that waits for others, in the b
     await page.getByRole('button', { name: 'Start anyway' }).waitFor()
     await settled()
     expect(await axeViolations()).toEqual([])
-    await page.getByRole('combobox', { name: 'Wait for card' }).focus()
+    await page.getByRole('combobox', { name: 'Blocked by' }).focus()
     await page.keyboard.type(`#${paint.id}`)
     await page.getByRole('option', { name: `#${paint.id} Paint` }).waitFor()
     await page.keyboard.press('Enter')
@@ -47,6 +48,7 @@ describe.skipIf(noBrowser !== undefined)('a card that waits for others, in the b
   test('starts at the branch of a card, or a named one', async () => {
     const [tiles, roof] = [await add('Tiles'), await add('Roof')]
     const { page, axeViolations, settled } = await visit(board, { at: `#/projects/${projectId}/cards/${roof.id}` })
+    await page.getByText('Advanced').click()
     const choose = async (base: string) => {
       await page.getByRole('button', { name: 'Base…' }).click()
       await page.getByRole('textbox', { name: 'Branch, tag, commit or card' }).fill(base)

@@ -34,14 +34,30 @@ describe.skipIf(noBrowser !== undefined)('the assignees and due date of a card, 
     await page.getByRole('button', { name: 'Remove Bob Bell' }).waitFor()
     await page.getByRole('button', { name: 'Remove Zoe' }).click()
     await page.getByRole('button', { name: 'Remove Zoe' }).waitFor({ state: 'detached' })
-    await choose(page.getByLabel('Priority'), 'Urgent')
-    await page.getByLabel('Due date').fill('2020-01-31')
-    await page.getByText('Overdue since').waitFor()
-    await page.getByLabel('Start', { exact: true }).fill('2099-01-15T08:30')
-    expect((await ada.cards.get({ projectId, cardId })).startAt).toBe(null)
-    await page.getByLabel('Estimate').fill('2.5')
-    await page.getByText('Does not start before Jan 15, 2099').waitFor()
+    const rail = page.getByRole('region', { name: 'Properties' })
+    await choose(rail.getByLabel('Priority'), 'Urgent')
+    const add = async (name: string, value: string) => {
+      await rail.getByRole('button', { name: 'Add property' }).click()
+      await page.getByRole('menuitem', { name, exact: true }).click()
+      await page.getByLabel(name, { exact: true }).and(page.locator('input')).fill(value)
+    }
+    await add('Due date', '2020-01-31')
+    expect(await axeViolations()).toEqual([])
     await page.keyboard.press('Enter')
+    await rail.getByRole('button', { name: 'Due date: Jan 31, 2020, overdue' }).waitFor()
+    await add('Start', '2099-01-15T08:30')
+    await page.getByText('The card does not start before this time.').waitFor()
+    expect((await ada.cards.get({ projectId, cardId })).startAt).toBe(null)
+    await page.keyboard.press('Enter')
+    await rail.getByRole('button', { name: /^Start: Jan 15, 2099/ }).waitFor()
+    await add('Estimate', '3')
+    await page.keyboard.press('Escape')
+    await page.getByRole('dialog', { name: 'Estimate' }).waitFor({ state: 'detached' })
+    await rail.getByRole('button', { name: 'Estimate: None' }).click()
+    await page.getByLabel('Estimate', { exact: true }).and(page.locator('input')).fill('2.5')
+    // A click elsewhere saves as well.
+    await page.getByRole('heading', { name: 'Prompt' }).click()
+    await rail.getByRole('button', { name: 'Estimate: 2.5' }).waitFor()
     await page.getByRole('button', { name: 'Watching', pressed: true }).click()
     await page.getByRole('button', { name: 'Watch', exact: true, pressed: false }).waitFor()
     await settled()
@@ -56,8 +72,23 @@ describe.skipIf(noBrowser !== undefined)('the assignees and due date of a card, 
         startAt: new Date(2099, 0, 15, 8, 30).toISOString(),
         watching: false,
       })
-    await page.getByLabel('Due date').fill('2099-01-31')
-    await page.getByText('Due Jan 31, 2099').waitFor()
+    await rail.getByRole('button', { name: /^Due date/ }).click()
+    await page.getByRole('button', { name: 'Clear' }).click()
+    await rail.getByRole('button', { name: 'Due date: None' }).waitFor()
+    await expect.poll(async () => (await ada.cards.get({ projectId, cardId })).dueAt).toBe(null)
+  })
+
+  test('are folded above the prompt in a narrow window', async () => {
+    const { id: cardId } = await ada.cards.create({ projectId, title: 'Paint', priority: 'high', labels: ['house'] })
+    const { page, axeViolations, settled } = await visit(
+      { url: board.url, token },
+      { at: `#/projects/${projectId}/cards/${cardId}`, viewport: { width: 360, height: 740 } },
+    )
+    await page.getByText('priority high, house').click()
+    await choose(page.getByLabel('Priority'), 'Low')
+    await settled()
+    expect(await axeViolations()).toEqual([])
+    await expect.poll(async () => (await ada.cards.get({ projectId, cardId })).priority).toBe('low')
   })
 
   test('are shown on the board, and filter it', async () => {

@@ -13,8 +13,7 @@ export type PlanChange = Omit<Parameters<typeof client.cards.update>[0], 'projec
 /** The assignees of a card: project members, and names without an account. Does not include the agent. */
 export function Assignees({ change }: { change: ((plan: PlanChange) => Promise<unknown>) | undefined }) {
   const { projectId } = useOpened()
-  const { assignees, agent } = useCard()
-  const me = useMyId()
+  const { assignees } = useCard()
   const { value: people = [] } = useLoad(() => client.members.people({ projectId }), [projectId])
   const ids = assignees.flatMap(each => ('userId' in each ? [each.userId] : []))
   const names = assignees.flatMap(each => ('name' in each ? [each.name] : []))
@@ -41,9 +40,7 @@ export function Assignees({ change }: { change: ((plan: PlanChange) => Promise<u
           />
         )
       })}
-      {agent && <span className="dim">agent {agent}</span>}
       {change && <AssignTo people={free} onAssign={userId => void assign(userId)} />}
-      {me !== null && <WatchButton userId={me} />}
     </div>
   )
 }
@@ -87,7 +84,7 @@ export function AssignTo({ people, onAssign }: AssignToProps) {
 }
 
 /** Turns notifications about the card on or off. */
-function WatchButton({ userId }: { userId: string }) {
+export function WatchButton({ userId }: { userId: string }) {
   const opened = useOpened()
   const { id: cardId, watcherIds } = useCard()
   const isWatching = watcherIds.includes(userId)

@@ -5,6 +5,7 @@ import { lazyPart } from '../ui/lazyPart.tsx'
 import { CardTab } from './CardTab.tsx'
 import type { OpenedCardStore } from './openedCard.ts'
 import { changeLayout, useLayout } from './panelStates.ts'
+import { Properties } from './Properties.tsx'
 
 const opening = { fallback: <p className="loading">Loading…</p> }
 const ReviewView = lazyPart(() => import('../review/ReviewView.tsx'), 'ReviewView', opening)
@@ -33,7 +34,13 @@ export interface CardPart {
 const knownTab = (id: string | undefined): TabName | undefined => tabs.find(each => each.id === id)?.id
 
 /** The parts of a card, one of which is shown. */
-export function CardTabs({ opened, tab, since, onPart }: CardPart & { opened: OpenedCardStore }) {
+export function CardTabs({
+  opened,
+  isWide,
+  tab,
+  since,
+  onPart,
+}: CardPart & { opened: OpenedCardStore; isWide: boolean }) {
   const { projectId, cardId } = opened
   const kept = useLayout(cardId)?.tab
   const [chosen, setChosen] = useState<string>()
@@ -65,11 +72,16 @@ export function CardTabs({ opened, tab, since, onPart }: CardPart & { opened: Op
         ))}
       </Tabs.List>
       <Tabs.Panel key={shown} className={`opened-content of-${shown}`} value={shown} tabIndex={undefined}>
-        {shown === 'card' && <CardTab />}
+        {shown === 'card' && <CardTab isWide={isWide} />}
         {shown === 'transcript' && <CardTranscript />}
         {shown === 'comments' && <CommentsTab />}
         {shown === 'changes' && <ReviewView projectId={projectId} cardId={cardId} since={begin} onSince={beginAt} />}
       </Tabs.Panel>
+      {isWide && shown !== 'changes' && (
+        <section className="properties" aria-label="Properties">
+          <Properties />
+        </section>
+      )}
     </Tabs.Root>
   )
 }

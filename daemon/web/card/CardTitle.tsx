@@ -1,16 +1,14 @@
 import { useEffect, useRef } from 'react'
 import { Button } from '../ui/Button.tsx'
-import { Labels } from '../ui/Status.tsx'
 import { useCanWork } from './canWork.ts'
 import { Conflict } from './Conflict.tsx'
 import { useEdited } from './useEdited.ts'
-import { useCard, useOpened } from './openedCard.ts'
+import { useOpened } from './openedCard.ts'
 
 /** The card's title, edited in place: Enter keeps it, Escape leaves it. */
 export function CardTitle({ isPage }: { isPage: boolean }) {
   const edited = useEdited('title')
   const canWork = useCanWork(useOpened().projectId)
-  const { labels } = useCard()
   const button = useRef<HTMLDivElement>(null)
   const wasEditing = useRef(edited.isEditing)
   useEffect(() => {
@@ -49,7 +47,6 @@ export function CardTitle({ isPage }: { isPage: boolean }) {
     <div className="opened-title" ref={button}>
       <Head onDoubleClick={canWork ? edited.begin : undefined}>{edited.now}</Head>
       {canWork && <Button isPlain icon="edit" label="Edit title" onClick={edited.begin} />}
-      <Labels labels={labels} />
     </div>
   )
 }

@@ -1,5 +1,5 @@
 import { boardFilters } from '../board/boardFilters.ts'
-import { useEffect } from 'react'
+import { useEffect, useRef } from 'react'
 import { mergedWords } from '../../../src/boardModel/mergedWords.ts'
 import { pullRequestWords } from '../../../src/boardModel/pullRequests.ts'
 import { hrefOf } from '../app/router.ts'
@@ -14,9 +14,10 @@ import { CardTabs, type CardPart } from './CardTabs.tsx'
 import { CardTitle } from './CardTitle.tsx'
 import { AsPage } from './Heading.tsx'
 import { Landed } from './Landed.tsx'
-import { OpenedProvider, useCard, useOpened, useOpenedCard } from './openedCard.ts'
+import { OpenedProvider, useCard, useOpened, useOpenedCard, type OpenedCardStore } from './openedCard.ts'
 import { keepLayout, readLayouts, useIsRead } from './panelStates.ts'
 import { tooltip } from '../ui/tooltip.ts'
+import { useWide } from '../ui/useWide.ts'
 
 interface CardViewProps extends CardPart {
   projectId: string
@@ -51,12 +52,27 @@ export function CardView({ projectId, cardId, isPage = false, onClose, ...part }
   return (
     <OpenedProvider value={opened}>
       <AsPage value={isPage}>
-        <div className={isPage ? 'opened-view as-page' : 'opened-view'}>
-          <Head isPage={isPage} onClose={onClose} />
-          <CardTabs opened={opened} {...part} />
-        </div>
+        <Parts opened={opened} isPage={isPage} onClose={onClose} {...part} />
       </AsPage>
     </OpenedProvider>
+  )
+}
+
+interface PartsProps extends CardPart {
+  opened: OpenedCardStore
+  isPage: boolean
+  onClose: () => void
+}
+
+/** The head of a card and its tabs. With enough space, the properties are next to them. */
+function Parts({ opened, isPage, onClose, ...part }: PartsProps) {
+  const root = useRef<HTMLDivElement>(null)
+  const isWide = useWide(root, 720)
+  return (
+    <div className={isPage ? 'opened-view as-page' : 'opened-view'} ref={root}>
+      <Head isPage={isPage} onClose={onClose} />
+      <CardTabs opened={opened} isWide={isWide} {...part} />
+    </div>
   )
 }
 

@@ -4,7 +4,6 @@ import { showError } from '../app/messages.ts'
 import { client } from '../app/session.ts'
 import { Button } from '../ui/Button.tsx'
 import { Combobox } from '../ui/Combobox.tsx'
-import { Heading } from './Heading.tsx'
 import { useCanWork } from './canWork.ts'
 import { useCard, useOpened } from './openedCard.ts'
 import { tintOf } from '../ui/tint.ts'
@@ -18,38 +17,34 @@ export function LabelEditor() {
   const known = useLoad(() => (isAdding ? recentLabels(opened.projectId) : Promise.resolve([])), [isAdding])
   const change = async (next: readonly string[]) =>
     opened.setCard(await client.cards.update({ projectId: opened.projectId, cardId, labels: [...next] }))
-  if (!canWork && labels.length === 0) return null
   return (
-    <section>
-      <Heading>Labels</Heading>
-      <div className="label-editor">
-        {labels.map(label => (
-          <span key={label} className="label editable tinted" style={tintOf(label)}>
-            <span>{label}</span>
-            {canWork && (
-              <Button
-                isPlain
-                icon="close"
-                label={`Remove ${label}`}
-                onClick={() => change(labels.filter(each => each !== label))}
-              />
-            )}
-          </span>
-        ))}
-        {canWork && (
-          <Combobox
-            label="Add label"
-            options={known.value?.filter(label => !labels.includes(label)).map(label => [label, label])}
-            newOption={label => (labels.includes(label) ? undefined : `New label: ${label}`)}
-            maxLength={100}
-            onOpen={() => setAdding(true)}
-            onChange={label => void change([...labels, label]).catch(showError)}
-          >
-            Add label…
-          </Combobox>
-        )}
-      </div>
-    </section>
+    <div className="assignees">
+      {labels.map(label => (
+        <span key={label} className="label editable tinted" style={tintOf(label)}>
+          <span>{label}</span>
+          {canWork && (
+            <Button
+              isPlain
+              icon="close"
+              label={`Remove ${label}`}
+              onClick={() => change(labels.filter(each => each !== label))}
+            />
+          )}
+        </span>
+      ))}
+      {canWork && (
+        <Combobox
+          label="Add label"
+          options={known.value?.filter(label => !labels.includes(label)).map(label => [label, label])}
+          newOption={label => (labels.includes(label) ? undefined : `New label: ${label}`)}
+          maxLength={100}
+          onOpen={() => setAdding(true)}
+          onChange={label => void change([...labels, label]).catch(showError)}
+        >
+          Add label…
+        </Combobox>
+      )}
+    </div>
   )
 }
 

@@ -11,21 +11,15 @@ import { Heading } from './Heading.tsx'
 import { useCanWork } from './canWork.ts'
 import { useCard, useOpened } from './openedCard.ts'
 
-type Pipeline = Output<Contract['cards']['getPipeline']>
-type Step = Pipeline['steps'][number]
+type Step = Output<Contract['cards']['getPipeline']>['steps'][number]
 
 /** The columns that a card moves through, one agent after the other. */
-export function PipelineEditor() {
-  const [isOpen, setOpen] = useState(false)
-  return (
-    <details className="folded" onToggle={event => setOpen(event.currentTarget.open)}>
-      <summary>
-        <Heading>Pipeline</Heading>
-      </summary>
-      {isOpen && <Steps />}
-    </details>
-  )
-}
+export const Pipeline = () => (
+  <section>
+    <Heading>Pipeline</Heading>
+    <Steps />
+  </section>
+)
 
 function Steps() {
   const { projectId, cardId } = useOpened()

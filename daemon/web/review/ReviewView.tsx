@@ -1,10 +1,11 @@
-import { useCallback, useEffect, useMemo, useRef, useState, type RefObject } from 'react'
+import { useCallback, useEffect, useMemo, useRef, useState } from 'react'
 import type { DiffFile } from '../../../src/contract/forges/diffFiles.ts'
 import { useProject } from '../app/projects.ts'
 import { useStore } from '../app/store.ts'
 import { useOpened } from '../card/openedCard.ts'
 import { Button } from '../ui/Button.tsx'
 import { Failure } from '../ui/Page.tsx'
+import { useWide } from '../ui/useWide.ts'
 import { FileSection, FileTree } from './FileSection.tsx'
 import { BranchTools } from './BranchTools.tsx'
 import { ChangesBar } from './ChangesBar.tsx'
@@ -208,15 +209,4 @@ const nothing: Notes = { at: new Map(), outdated: [] }
 /** Files without notes share one empty value, so that they don't render again. */
 function useStableNotes(files: readonly DiffFile[], all: readonly Notes[]): readonly Notes[] {
   return useMemo(() => all.map(notes => (countOf(notes) === 0 ? nothing : notes)), [files, all])
-}
-
-/** Returns whether the element is wide enough for two columns. */
-function useWide(ref: RefObject<HTMLElement | null>, px: number): boolean {
-  const [isWide, setWide] = useState(false)
-  useEffect(() => {
-    const observer = new ResizeObserver(([entry]) => setWide(entry!.contentRect.width >= px))
-    observer.observe(ref.current!)
-    return () => observer.disconnect()
-  }, [ref, px])
-  return isWide
 }

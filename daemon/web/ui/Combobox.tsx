@@ -14,6 +14,8 @@ interface ComboboxProps<T extends string> extends Omit<SelectProps<T>, 'value' |
   hint?: string
   maxLength?: number
   onOpen?: () => void
+  /** Whether the list is open when the button appears. */
+  isOpenAtFirst?: boolean
   /** Called for typed text. The options are then not filtered here. */
   onSearch?: (text: string) => void
   /** Offers the typed text as a new value. Returns the text of the option, or undefined if the text is not allowed. */
@@ -30,6 +32,7 @@ export function Combobox<T extends string>(props: ComboboxProps<T>) {
     onChange,
     onSearch,
     onOpen,
+    isOpenAtFirst = false,
     newOption,
     children,
     hint,
@@ -37,7 +40,7 @@ export function Combobox<T extends string>(props: ComboboxProps<T>) {
   } = props
   const { maxLength, ...trigger } = rest
   const options = offered ?? []
-  const [isOpen, setOpen] = useState(false)
+  const [isOpen, setOpen] = useState(isOpenAtFirst)
   const [text, setText] = useState('')
   const open = (isNowOpen: boolean) => {
     setOpen(isNowOpen)

@@ -1,4 +1,5 @@
 import { useState, type ReactNode } from 'react'
+import type { CardDetail } from '../../../src/boardModel/cardCache.ts'
 import { showError } from '../app/messages.ts'
 import { hrefOf } from '../app/router.ts'
 import { client } from '../app/session.ts'
@@ -6,66 +7,65 @@ import { useLoad } from '../app/load.ts'
 import { useSearch } from '../app/useSearch.ts'
 import { Button } from '../ui/Button.tsx'
 import { Combobox } from '../ui/Combobox.tsx'
+import type { IconName } from '../ui/Icon.tsx'
 import type { Option } from '../ui/Select.tsx'
-import { useCanWork } from './canWork.ts'
-import { Heading } from './Heading.tsx'
-import { useCard, useOpened } from './openedCard.ts'
+import { useOpened } from './openedCard.ts'
+import type { Property } from './Property.tsx'
 
 /** The maximum number of cards that are listed with their titles. */
 const maxTitles = 20
 
-/** The cards that block a card, the cards that it blocks, its parent and its parts. */
-export function Dependencies() {
-  const opened = useOpened()
-  const { projectId } = opened
-  const { id: cardId, blocked, blockedBy, blocks, parentId, children, discoveredFromId } = useCard()
-  const canWork = useCanWork(projectId)
-  const isAlone =
-    blockedBy.length + blocks.length + children.total === 0 && parentId === null && discoveredFromId === null
-  if (isAlone && !canWork) return null
-  const change = async (order: { blockedBy?: string[]; parentId?: string | null }) =>
-    opened.setCard(await client.cards.update({ projectId, cardId, ...order }))
-  return (
-    <section>
-      <Heading>Dependencies</Heading>
-      {blocked && (
-        <p className="notice">
-          The card cannot start until these cards are done. In auto mode, the card then starts automatically.
-        </p>
-      )}
-      <CardLinks
-        ids={blockedBy}
-        onRemove={canWork ? id => change({ blockedBy: blockedBy.filter(each => each !== id) }) : undefined}
-      />
-      {canWork && (
-        <AddCard label="Wait for card" onAdd={id => change({ blockedBy: [...new Set([...blockedBy, id])] })} />
-      )}
-      {blocks.length > 0 && (
-        <Line name="Cards waiting for this card">
-          <CardLinks ids={blocks} />
-        </Line>
-      )}
-      {children.total > 0 && <Line name="Parts">{`${children.done} of ${children.total} done`}</Line>}
-      {parentId !== null && (
-        <Line name="Part of">
-          <CardLinks ids={[parentId]} onRemove={canWork ? () => change({ parentId: null }) : undefined} />
-        </Line>
-      )}
-      {canWork && parentId === null && <AddCard label="Part of card" onAdd={id => change({ parentId: id })} />}
-      {discoveredFromId !== null && (
-        <Line name="Found on">
-          <CardLinks ids={[discoveredFromId]} />
-        </Line>
-      )}
-    </section>
-  )
+interface DependencyState {
+  card: CardDetail
+  /** Undefined if the user cannot change the card. */
+  change: ((order: { blockedBy?: string[]; parentId?: string | null }) => Promise<unknown>) | undefined
 }
 
-const Line = ({ name, children }: { name: string; children: ReactNode }) => (
-  <div className="card-relation">
-    <span className="dim">{name}</span> {children}
-  </div>
-)
+/** The cards that block a card, the cards that it blocks, its parent and its parts. */
+export function dependencyProperties({ card, change }: DependencyState): Property[] {
+  const { blocked, blockedBy, blocks, parentId, children, discoveredFromId } = card
+  return [
+    {
+      label: 'Blocked by',
+      icon: 'waits',
+      isSet: blockedBy.length > 0,
+      render: isNew => (
+        <>
+          <CardLinks
+            ids={blockedBy}
+            onRemove={change && (id => change({ blockedBy: blockedBy.filter(each => each !== id) }))}
+          />
+          {change && (
+            <AddCard
+              label="Blocked by"
+              isNew={isNew}
+              onAdd={id => change({ blockedBy: [...new Set([...blockedBy, id])] })}
+            />
+          )}
+          {blocked && <p className="hint">The card cannot start until these cards are done.</p>}
+        </>
+      ),
+    },
+    {
+      label: 'Parent',
+      icon: 'parent',
+      isSet: parentId !== null,
+      render: isNew =>
+        parentId === null ? (
+          change && <AddCard label="Parent" isNew={isNew} onAdd={id => change({ parentId: id })} />
+        ) : (
+          <CardLinks ids={[parentId]} onRemove={change && (() => change({ parentId: null }))} />
+        ),
+    },
+    ...derived('Blocks', 'lock', blocks.length > 0 && <CardLinks ids={blocks} />),
+    ...derived('Parts', 'check', children.total > 0 && <span>{`${children.done} of ${children.total} done`}</span>),
+    ...derived('Found on', 'search', discoveredFromId !== null && <CardLinks ids={[discoveredFromId]} />),
+  ]
+}
+
+/** A property that nobody can set. */
+const derived = (label: string, icon: IconName, value: ReactNode): Property[] =>
+  value ? [{ label, icon, isSet: true, render: () => value }] : []
 
 /** Cards by number and title. A card that cannot be read, for example in the trash, shows only its number. */
 function CardLinks({ ids, onRemove }: { ids: readonly string[]; onRemove?: (id: string) => Promise<unknown> }) {
@@ -91,8 +91,14 @@ function CardLinks({ ids, onRemove }: { ids: readonly string[]; onRemove?: (id: 
   )
 }
 
+interface AddCardProps {
+  label: string
+  isNew: boolean
+  onAdd: (id: string) => Promise<unknown>
+}
+
 /** Finds a card of the project by words or by its number. */
-function AddCard({ label, onAdd }: { label: string; onAdd: (id: string) => Promise<unknown> }) {
+function AddCard({ label, isNew, onAdd }: AddCardProps) {
   const { projectId, cardId } = useOpened()
   const [text, setText] = useState('')
   const found = useSearch(text.trim(), typed => findCards(projectId, typed))
@@ -100,11 +106,12 @@ function AddCard({ label, onAdd }: { label: string; onAdd: (id: string) => Promi
     <Combobox
       label={label}
       options={found?.filter(([id]) => id !== cardId)}
+      isOpenAtFirst={isNew}
       onSearch={setText}
-      hint="Type words or a number, for example #12."
+      hint="Type a title or a number, for example #12."
       onChange={id => void onAdd(id).catch(showError)}
     >
-      {label}…
+      Add card…
     </Combobox>
   )
 }
