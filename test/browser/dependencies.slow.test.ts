@@ -45,6 +45,21 @@ describe.skipIf(noBrowser !== undefined)('a card that waits for others, in the b
     })
   })
 
+  test('a number of a card in a text is a link to it', async () => {
+    const tiles = await add('Buy red tiles')
+    const prompt = `After **#${tiles.id}**, not \`#1\` or [#2](https://example.org/). Then #99999.`
+    const roof = await board.client.cards.create({ projectId, title: 'Cover the roof', prompt })
+    const { page, axeViolations } = await visit(board, { at: `#/projects/${projectId}/boards/1/beside/${roof.id}` })
+    const references = page.locator('.markdown a[href^="#"]')
+    await expect.poll(() => references.allTextContents()).toEqual([`#${tiles.id}`, '#99999'])
+    expect(await axeViolations()).toEqual([])
+    await references.last().click()
+    await page.getByRole('alert').getByText('Card not found').waitFor()
+    await references.first().click()
+    await page.getByRole('complementary').getByRole('heading', { name: 'Buy red tiles' }).waitFor()
+    expect(page.url()).toContain(`/beside/${tiles.id}`)
+  })
+
   test('starts at the branch of a card, or a named one', async () => {
     const [tiles, roof] = [await add('Tiles'), await add('Roof')]
     const { page, axeViolations, settled } = await visit(board, { at: `#/projects/${projectId}/cards/${roof.id}` })

@@ -1,8 +1,10 @@
 import type { Token } from 'markdown-it'
-import { createElement, memo, useEffect, useMemo, type ReactNode } from 'react'
+import { createElement, Fragment, memo, useEffect, useMemo, type ReactNode } from 'react'
+import { splitReferences } from '../../../src/boardModel/cardReferences.ts'
 import { showError } from '../app/messages.ts'
 import { client } from '../app/session.ts'
 import { Store, useStore } from '../app/store.ts'
+import { CardReference } from './CardReference.tsx'
 import { plainText } from './plainText.ts'
 import { saveFile } from './saveFile.ts'
 import { tooltip } from './tooltip.ts'
@@ -53,9 +55,22 @@ function renderTokens(tokens: readonly Token[], breaks: boolean): ReactNode {
     else if (token.nesting < 0) {
       const ended = open.pop()
       if (ended) put(element(ended, key))
-    } else put(leaf(token, key, breaks))
+    } else if (token.type === 'text' && open.every(({ token: { tag } }) => tag !== 'a'))
+      put(withReferences(token.content, key))
+    else put(leaf(token, key, breaks))
   })
   return top
+}
+
+/** A text whose references to cards are links. */
+const withReferences = (text: string, key: number): ReactNode => {
+  const parts = splitReferences(text)
+  if (parts.length === 1 && parts[0] === text) return text
+  return (
+    <Fragment key={key}>
+      {parts.map((part, at) => (typeof part === 'string' ? part : <CardReference key={at} cardId={part.cardId} />))}
+    </Fragment>
+  )
 }
 
 function leaf(token: Token, key: number, breaks: boolean): ReactNode {
