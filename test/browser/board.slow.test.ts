@@ -267,7 +267,8 @@ describe.skipIf(noBrowser !== undefined)('the board', () => {
     await page.getByRole('combobox').waitFor()
     await page.keyboard.type('flotsam')
     await page.getByRole('option', { name: /Quiet.*in a comment by Local operator/ }).click()
-    await expect.poll(() => page.url()).toContain(`/cards/${cardId}`)
+    await page.getByRole('article', { name: 'Comment by Local operator' }).getByText('The flotsam').waitFor()
+    expect(page.url()).toContain(`/cards/${cardId}/comments`)
   })
 
   test('a hostile title is shown as text', async () => {

@@ -36,7 +36,9 @@ describe.skipIf(noBrowser !== undefined)('a card in the browser', () => {
       asking: { fixture: 'permission-first', env: { FIXTURE_CALL: JSON.stringify(call) } },
     })
     const { id } = await board.start('asking')
-    const { page, axeViolations } = await visit(board, { at: at(id, '/transcript') })
+    await board.untilStatus(id, 'waiting')
+    // A card with an open question opens at the question.
+    const { page, axeViolations } = await visit(board, { at: at(id) })
     const question = page.getByRole('region', { name: /Question from the agent/ })
     await question.getByText('rm -r build', { exact: true }).first().waitFor()
     expect(await axeViolations()).toEqual([])

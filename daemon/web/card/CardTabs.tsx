@@ -50,7 +50,9 @@ export function CardTabs({
     setChosen(undefined)
     if (tab === 'changes') setBegin(since)
   }, [tab, since])
-  const shown = knownTab(chosen) ?? knownTab(tab) ?? knownTab(kept) ?? 'card'
+  // Answering must not remove the transcript.
+  const [isAsked] = useState(() => opened.state.get().questions.length > 0)
+  const shown = knownTab(chosen) ?? knownTab(tab) ?? (isAsked ? 'transcript' : (knownTab(kept) ?? 'card'))
   const choose = (name: TabName) => {
     setChosen(name)
     changeLayout(projectId, cardId, { tab: name })

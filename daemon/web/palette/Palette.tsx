@@ -111,6 +111,9 @@ function cardById(text: string): Command[] {
   return [{ label: `Card ${id}`, aside: 'card', run }]
 }
 
+/** The tab of a card that shows the match. */
+const tabs = { name: undefined, card: undefined, comment: 'comments', message: 'transcript' } as const
+
 /** Returns the server's search results: cards and boards. */
 async function searchCards(q: string): Promise<Command[]> {
   if (!/[\p{L}\p{N}]/u.test(q)) return []
@@ -121,6 +124,10 @@ async function searchCards(q: string): Promise<Command[]> {
       label: type === 'card' ? `#${id} ${title}` : title,
       aside: [placeOfMatch(match), projectName, archived ? 'archived' : columnName].filter(Boolean).join(', '),
       run: () =>
-        navigate(type === 'card' ? { name: 'card', projectId, cardId: id } : { name: 'board', projectId, boardId: id }),
+        navigate(
+          type === 'card'
+            ? { name: 'card', projectId, cardId: id, tab: tabs[match.foundIn] }
+            : { name: 'board', projectId, boardId: id },
+        ),
     }))
 }
