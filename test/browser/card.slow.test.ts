@@ -87,6 +87,58 @@ describe.skipIf(noBrowser !== undefined)('a card in the browser', () => {
     expect(await axeViolations()).toEqual([])
   })
 
+  test('finished calls are folded, the plan and the running call stay in view, and the prompt is folded', async () => {
+    board = await startAgentBoard({ told: { fixture: 'asks-as-told' } })
+    const call = (id: number, kind: string, status = 'completed') => ({
+      sessionUpdate: 'tool_call',
+      toolCallId: `call ${id}`,
+      title: `Call ${id}`,
+      kind,
+      status,
+      locations: [{ path: `file${id}.txt` }],
+    })
+    const text = (text: string) => ({ sessionUpdate: 'agent_message_chunk', content: { type: 'text', text } })
+    const step = (content: string, status: string) => ({ content, status, priority: 'high' })
+    const before = [
+      ...[1, 2, 3, 4].map(id => call(id, 'read')),
+      { sessionUpdate: 'plan', entries: [step('Read', 'completed'), step('Write', 'in_progress')] },
+      text('Now I write.'),
+    ]
+    const after = [...[5, 6].map(id => call(id, 'edit')), call(7, 'execute', 'in_progress')]
+    const { id } = await board.start('told', { prompt: JSON.stringify({ before, call: { title: 'Ask' }, after }) })
+    const { page, axeViolations, settled } = await visit(board, { at: at(id, '/transcript') })
+    const transcript = page.getByRole('region', { name: 'Transcript' })
+    await transcript.getByText('Now I write.', { exact: true }).waitFor()
+    await page.getByRole('button', { name: 'Allow', exact: true }).waitFor()
+    expect(await transcript.getByText('Call 1', { exact: true }).count()).toBe(0)
+    await transcript.getByText('Read 4 files').click()
+    await transcript.getByText('Call 1', { exact: true }).waitFor()
+    await transcript.getByText('Call 5', { exact: true }).waitFor()
+    await page.getByText('1 of 2 done').click()
+    await page.getByText('in progress: Write').waitFor()
+    expect(await transcript.getByText('1 of 2 done').count()).toBe(0)
+    await transcript.getByText('Details of the prompt').waitFor()
+    expect(await page.getByText('You', { exact: true }).count()).toBe(0)
+    await settled()
+    expect(await axeViolations()).toEqual([])
+    await page.getByRole('button', { name: 'Always allow' }).click()
+    await board.untilStatus(id, 'completed')
+    // The plan of a finished session is in its transcript.
+    await transcript.getByText('1 of 2 done').waitFor()
+  })
+
+  test('a running agent shows what runs, and since when', async () => {
+    board = await startAgentBoard({ forever: { fixture: 'forever' } })
+    const { id } = await board.start('forever')
+    const { page, axeViolations } = await visit(board, { at: at(id, '/transcript') })
+    const work = page.locator('.at-work')
+    await work.getByText('Working').waitFor()
+    await expect.poll(() => work.getByText(/^\d+ s$/).innerText()).not.toBe('0 s')
+    expect(await axeViolations()).toEqual([])
+    await page.getByRole('button', { name: 'Cancel', exact: true }).click()
+    await work.waitFor({ state: 'detached' })
+  })
+
   test("an agent's output is always shown as text", async () => {
     board = await startAgentBoard({ told: { fixture: 'asks-as-told' } })
     const text = `${hostile}\n\n[click](javascript:window.wasRun=1) ![dot](https://example.org/dot.png)\n\n\u001b[31mred\u001b[0m`
@@ -145,18 +197,20 @@ describe.skipIf(noBrowser !== undefined)('a card in the browser', () => {
   })
 
   test('older messages load when scrolling up, without a jump, and new ones are counted below', async () => {
-    board = await startAgentBoard({ calls: { fixture: 'many-calls', env: { FIXTURE_CALLS: '450' } } })
+    board = await startAgentBoard({
+      calls: { fixture: 'many-calls', env: { FIXTURE_CALLS: '225', FIXTURE_TALKS: '1' } },
+    })
     const { id } = await board.start('calls')
     await board.untilStatus(id, 'completed')
     const { page, settled } = await visit(board, { at: at(id, '/transcript') })
-    await page.getByText('Call 450', { exact: true }).waitFor()
+    await page.getByText('Call 225', { exact: true }).waitFor()
     await settled()
-    expect(await page.getByText('Call 300', { exact: true }).count()).toBe(0)
+    expect(await page.getByText('Call 150', { exact: true }).count()).toBe(0)
     const transcript = page.getByRole('region', { name: 'Transcript' })
-    const first = page.getByText('Call 362', { exact: true })
+    const first = page.getByText('Call 181', { exact: true })
     await first.scrollIntoViewIfNeeded()
     const before = await first.boundingBox()
-    await page.getByText('Call 300', { exact: true }).waitFor({ state: 'attached' })
+    await page.getByText('Call 150', { exact: true }).waitFor({ state: 'attached' })
     await expect.poll(async () => Math.abs((await first.boundingBox())!.y - before!.y)).toBeLessThan(5)
     await transcript.focus()
     await board.client.agents.send({ projectId: board.projectId, cardId: id, content: 'Again.' })

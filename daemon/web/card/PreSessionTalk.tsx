@@ -1,3 +1,4 @@
+import { taskOf } from '../../../src/boardModel/transcriptItems.ts'
 import { useStore } from '../app/store.ts'
 import { client } from '../app/session.ts'
 import { MessageBox } from '../transcript/MessageBox.tsx'
@@ -32,7 +33,7 @@ export function PreSessionTalk() {
     <section className="pre-session">
       <Heading>Refining the prompt</Heading>
       <div className="pre-talk">
-        <Transcript messages={messages} empty="The agent is reading the prompt." />
+        <Transcript messages={messages} task={taskOf(card)} empty="The agent is reading the prompt." />
       </div>
       {session.prompt !== null && (
         <details className="folded">

@@ -63,7 +63,7 @@ export function dependencyProperties({ card, change }: DependencyState): Propert
   ]
 }
 
-/** A property that nobody can set. */
+/** A property that other cards determine. */
 const derived = (label: string, icon: IconName, value: ReactNode): Property[] =>
   value ? [{ label, icon, isSet: true, render: () => value }] : []
 

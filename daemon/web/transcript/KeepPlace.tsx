@@ -1,7 +1,7 @@
 import { Component, type ReactNode, type RefObject } from 'react'
 
 interface KeepPlaceProps {
-  /** The ID of the first message. */
+  /** The ID of the first line, which is the ID of its last message. */
   first: string | undefined
   scroller: RefObject<HTMLElement | null>
   children: ReactNode

@@ -5,9 +5,12 @@ import { useStore } from '../app/store.ts'
 import { PausedByBudget } from '../budgets/PausedByBudget.tsx'
 import { useCanWork } from '../card/canWork.ts'
 import type { OpenedCardStore } from '../card/openedCard.ts'
+import { AtWork } from './AtWork.tsx'
+import { PinnedPlan } from './PlanList.tsx'
 import { Questions } from './Questions.tsx'
 import { RefusedHosts } from './RefusedHosts.tsx'
 import { StatusLine } from './StatusLine.tsx'
+import { taskOf } from '../../../src/boardModel/transcriptItems.ts'
 import { Transcript } from './Transcript.tsx'
 import { Waiting } from './Waiting.tsx'
 
@@ -19,11 +22,17 @@ export function Talk({ opened, empty, children }: { opened: OpenedCardStore; emp
   const state = useStore(opened.state)
   const showsStatus = useStore(settings, ({ statusLine }) => statusLine)
   const session = latestSession(state)
+  const isActive = session !== undefined && /queued|running|waiting/.test(session.status)
+  // The plan of an active agent stays in view below the messages.
+  const plan = isActive
+    ? state.messages.findLast(({ role, sessionId }) => role === 'plan' && sessionId === session.sessionId)
+    : undefined
   return (
     <div className="talk">
       <Transcript
-        messages={state.messages}
+        messages={plan ? state.messages.filter(message => message !== plan) : state.messages}
         sessions={state.sessions}
+        task={state.card && state.card.kind !== 'assistant' ? taskOf(state.card) : undefined}
         older={state.older}
         onOlder={() => opened.readOlder()}
         onAtEnd={isAtEnd => {
@@ -32,6 +41,8 @@ export function Talk({ opened, empty, children }: { opened: OpenedCardStore; emp
         empty={empty}
       />
       <div className="talk-foot">
+        {session && <AtWork session={session} messages={state.messages} />}
+        {plan && <PinnedPlan text={plan.content} />}
         {session && isPausedByBudget(session) ? (
           <PausedByBudget projectId={projectId} cardId={cardId} />
         ) : (

@@ -1,16 +1,20 @@
 import { useEffect, useLayoutEffect, useMemo, useRef, useState, type RefObject } from 'react'
 import type { Message, OpenedCard, Session } from '../../../src/boardModel/openedCard.ts'
+import { transcriptItems } from '../../../src/boardModel/transcriptItems.ts'
 import { showError } from '../app/messages.ts'
 import { settings } from '../app/settings.ts'
 import { useStore } from '../app/store.ts'
 import { Button } from '../ui/Button.tsx'
 import { KeepPlace } from './KeepPlace.tsx'
 import { MessageView } from './MessageView.tsx'
+import { RunView } from './RunView.tsx'
 
 interface TranscriptProps {
   messages: readonly Message[]
   /** The agents whose names appear on messages. */
   sessions?: readonly Pick<Session, 'sessionId' | 'agent'>[]
+  /** The text of the card that a prompt of the board contains. */
+  task?: string
   older?: OpenedCard['older']
   onOlder?: () => Promise<void>
   onAtEnd?: (isAtEnd: boolean) => void
@@ -27,6 +31,7 @@ const nearPx = 40
 export function Transcript({
   messages,
   sessions = [],
+  task,
   older = 'none',
   onOlder = async () => {},
   onAtEnd,
@@ -34,6 +39,7 @@ export function Transcript({
 }: TranscriptProps) {
   const [showsAll, setShowsAll] = useState(false)
   const { shown, hidden } = useShown(messages, showsAll)
+  const items = useMemo(() => transcriptItems(shown, task), [shown, task])
   const names = useMemo(() => new Map(sessions.map(({ sessionId, agent }) => [sessionId, agent])), [sessions])
   const scroller = useRef<HTMLDivElement>(null)
   const list = useRef<HTMLOListElement>(null)
@@ -44,16 +50,16 @@ export function Transcript({
       <div className="scroller" ref={scroller} onScroll={onScroll} tabIndex={0} role="region" aria-label="Transcript">
         <Older older={older} onOlder={onOlder} scroller={scroller} first={shown[0]?.id} />
         {shown.length === 0 && older === 'none' && <p className="loading">{empty}</p>}
-        <KeepPlace first={shown[0]?.id} scroller={scroller}>
+        <KeepPlace first={items[0]?.messages.at(-1)!.id} scroller={scroller}>
           <ol ref={list} onClickCapture={hold}>
-            {shown.map((message, at) => (
-              <MessageView
-                key={message.id}
-                message={message}
-                agent={names.get(message.sessionId) ?? undefined}
-                startsSession={at > 0 && shown[at - 1]!.sessionId !== message.sessionId}
-              />
-            ))}
+            {items.map(({ messages: [message, ...others], ...item }) => {
+              const agent = names.get(message.sessionId) ?? undefined
+              return others.length > 0 ? (
+                <RunView key={message.id} messages={[message, ...others]} agent={agent} />
+              ) : (
+                <MessageView key={message.id} message={message} agent={agent} {...item} />
+              )
+            })}
           </ol>
         </KeepPlace>
       </div>
