@@ -41,6 +41,15 @@ describe.skipIf(noBrowser !== undefined)('reviewing', () => {
     return visitor
   }
 
+  test('cannot approve or merge a card without changes', async () => {
+    const { id } = await attached()
+    const { page } = await visit(board, { at: at(id) })
+    await page.getByText('No changes yet.').waitFor()
+    for (const name of ['Request changes…', 'Approve…'])
+      expect(await page.getByRole('button', { name }).isDisabled()).toBe(true)
+    expect(await page.getByRole('button', { name: 'Merge…' }).count()).toBe(0)
+  })
+
   test('comments on lines are sent as one review, and the next round shows the answers at the lines', async () => {
     const id = await worked()
     const { page, axeViolations } = await look(id)

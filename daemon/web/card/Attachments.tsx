@@ -54,12 +54,12 @@ export function Attachments() {
         </ul>
       )}
       {sending.map(({ id, filename, done }) => (
-        <p key={id} className="sending">
+        <p key={id} className="tools">
           {plainText(filename)} <progress value={done} aria-label={`Sending ${plainText(filename)}`} />
         </p>
       ))}
       {canWork && (
-        <div className="drop-here">
+        <div className="tools">
           <FileButton onFiles={uploadAll} text="Attach files" />
           <span className="hint">or drop files here, or paste an image</span>
         </div>

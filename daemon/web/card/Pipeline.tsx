@@ -6,6 +6,7 @@ import { client } from '../app/session.ts'
 import { Button } from '../ui/Button.tsx'
 import { Field } from '../ui/Field.tsx'
 import { Form } from '../ui/Form.tsx'
+import { Check } from '../ui/Inputs.tsx'
 import { Await } from '../ui/Page.tsx'
 import { Heading } from './Heading.tsx'
 import { useCanWork } from './canWork.ts'
@@ -154,14 +155,11 @@ function EditStep({ step, isFirst, isLast, onChange, onMove, onRemove }: EditSte
           <textarea {...props} rows={2} value={prompt} onChange={({ target }) => onChange({ prompt: target.value })} />
         )}
       </Field>
-      <label className="switch-line">
-        <input
-          type="checkbox"
-          checked={approval === 'manual'}
-          onChange={({ target }) => onChange({ approval: target.checked ? 'manual' : 'auto' })}
-        />
-        <span>Requires approval before the move</span>
-      </label>
+      <Check
+        label="Requires approval before the move"
+        value={approval === 'manual'}
+        onChange={isManual => onChange({ approval: isManual ? 'manual' : 'auto' })}
+      />
     </li>
   )
 }

@@ -17,7 +17,7 @@ interface ChangesBarProps {
   viewed: number
   /** Whether the person can review and merge. */
   mayWrite: boolean
-  /** Whether there is something to merge. */
+  /** Whether there are changes to review and merge. */
   hasWork: boolean
   onMerged: (result: string) => void
   /** The choices of the shown content. */
@@ -39,10 +39,14 @@ export function ChangesBar({ review, card, diff, viewed, mayWrite, hasWork, onMe
       <div className="changes-choices">{children}</div>
       {mayWrite && card && (
         <div className="changes-actions">
-          <Button icon="message" onClick={() => setOpened('request_changes')}>
+          <Button icon="message" disabled={!hasWork} onClick={() => setOpened('request_changes')}>
             Request changes…
           </Button>
-          <Button icon="check" onClick={() => setOpened('approve')}>
+          <Button
+            icon="check"
+            disabled={!hasWork || card.reviewState === 'approved'}
+            onClick={() => setOpened('approve')}
+          >
             Approve…
           </Button>
           {hasWork && diff && card.mergedAt === null && (
@@ -73,7 +77,7 @@ function Total({ diff: { files, insertions, deletions }, viewed }: { diff: ReadD
   return (
     <span>
       {files.length} {files.length === 1 ? 'file' : 'files'} <Counts insertions={insertions} deletions={deletions} />
-      {viewed > 0 && ` · ${viewed} of ${files.length} viewed`}
+      {files.length > 0 && ` · ${viewed} of ${files.length} viewed`}
     </span>
   )
 }

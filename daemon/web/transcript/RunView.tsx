@@ -22,7 +22,7 @@ export function RunView({ messages, agent }: { messages: readonly Message[]; age
           {runWords(messages)} <Clock at={last.at} />
         </summary>
         {isOpen && (
-          <ol className="run">
+          <ol className="calls">
             {messages.map(message => (
               <MessageView key={message.id} message={message} agent={agent} />
             ))}
