@@ -1,6 +1,7 @@
 import { memo, useEffect, useLayoutEffect, useRef, type MouseEvent } from 'react'
 import type { Card } from '../../../src/boardModel/cardCache.ts'
 import { mergedWords } from '../../../src/boardModel/mergedWords.ts'
+import { showsAgent } from '../../../src/boardModel/nextAction.ts'
 import { pullRequestSign, pullRequestWords } from '../../../src/boardModel/pullRequests.ts'
 import { hrefOf } from '../app/router.ts'
 import { useStore } from '../app/store.ts'
@@ -12,6 +13,7 @@ import type { BoardSession } from './boardSession.ts'
 import { CardMenu } from './CardMenu.tsx'
 import { drag } from './drag.ts'
 import { dragging } from './loadDragging.ts'
+import { TileAgent } from './TileAgent.tsx'
 import { TilePeople, TilePlan } from './TilePlan.tsx'
 import { tooltip } from '../ui/tooltip.ts'
 
@@ -35,6 +37,7 @@ export const CardTile = memo(function CardTile({ session, columnId, cardId, isCu
   const tile = useRef<HTMLDivElement>(null)
   const link = useRef<HTMLAnchorElement>(null)
   const isThere = card !== undefined
+  const columnType = useStore(session.state, ({ cache }) => cache.columns.find(({ id }) => id === columnId)?.columnType)
   const loaded = useStore(dragging)
   useEffect(
     () => (isThere && loaded ? loaded.dragSource(tile.current!, session, cardId) : undefined),
@@ -78,18 +81,15 @@ export const CardTile = memo(function CardTile({ session, columnId, cardId, isCu
         </a>
         <CardMenu session={session} card={card} isCurrent={isCurrent} tile={tile} />
       </div>
-      <About session={session} card={card} isSelected={isSelected} />
-      <ActivityLine session={session} cardId={cardId} />
+      <About card={card} columnType={columnType} isSelected={isSelected} />
+      {showsAgent(card, columnType) && <TileAgent session={session} card={card} isCurrent={isCurrent} />}
     </div>
   )
 })
 
 /** The status of a card in brief. */
-function About({ session, card, isSelected }: { session: BoardSession; card: Card; isSelected: boolean }) {
-  const columnType = useStore(
-    session.state,
-    ({ cache }) => cache.columns.find(({ id }) => id === card.columnId)?.columnType,
-  )
+function About({ card, columnType, isSelected }: { card: Card; columnType?: string; isSelected: boolean }) {
+  const isAgentShown = showsAgent(card, columnType)
   const {
     id,
     labels,
@@ -110,8 +110,7 @@ function About({ session, card, isSelected }: { session: BoardSession; card: Car
       <span className="dim">#{id}</span>
       {isSelected && <span className="mark">selected</span>}
       {unread && <span className="mark">new</span>}
-      {status !== 'idle' && <Status status={status} reason={statusReason} />}
-      {card.monitorQuestions > 0 && <Status status="waiting" reason="monitor" />}
+      {status !== 'idle' && !isAgentShown && <Status status={status} reason={statusReason} />}
       <TilePlan card={card} columnType={columnType} />
       {kind === 'terminal' && <span className="dim">terminal</span>}
       {autoMode && <span className="dim">auto</span>}
@@ -140,17 +139,17 @@ function About({ session, card, isSelected }: { session: BoardSession; card: Car
         </Fact>
       )}
       <Labels labels={labels} />
-      <More card={card} />
+      <More card={card} isAgentShown={isAgentShown} />
     </div>
   )
 }
 
 /** The card's own agent, its parts, comments and attachments, and its assignees or creator. */
-function More({ card }: { card: Card }) {
+function More({ card, isAgentShown }: { card: Card; isAgentShown: boolean }) {
   const { agent, attachmentCount, children, commentCount } = card
   return (
     <>
-      {agent && (
+      {agent && !isAgentShown && (
         <span className="fact" {...tooltip(`agent: ${agent}`)}>
           <Icon name="agent" />
           {agent}
@@ -176,17 +175,5 @@ function More({ card }: { card: Card }) {
       )}
       <TilePeople card={card} />
     </>
-  )
-}
-
-/** The current activity of the agent. Only this component renders again when the activity changes. */
-function ActivityLine({ session, cardId }: { session: BoardSession; cardId: string }) {
-  const activity = useStore(session.agentActivities.state, all => all.get(cardId))
-  if (!activity) return null
-  return (
-    <p className="agent-activity">
-      <Icon name="agent" />
-      <b>{activity.agent}</b> <span>{activity.text}</span>
-    </p>
   )
 }

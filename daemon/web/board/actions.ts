@@ -88,8 +88,12 @@ export function moveWithin(session: BoardSession, card: Card, step: number): voi
   if (to !== at) moveBefore(session, [card], column, column.found[to < at ? to : to + 1])
 }
 
-/** Starts or resumes agents, or restarts them with a new session. Asks for confirmation for more than one. */
-export function run(session: BoardSession, cards: readonly Card[]): void {
+/** Resumes the agent of a card after a confirmation. */
+export const retry = (session: BoardSession, card: Card): void =>
+  run(session, [card], `Retry card ${card.id}?`, 'Retry')
+
+/** Starts or resumes agents, or restarts them with a new session. Asks for confirmation for more than one, or with a title. */
+export function run(session: BoardSession, cards: readonly Card[], title?: string, submit = 'Start'): void {
   const idle = cards.filter(({ hasActiveAgent }) => !hasActiveAgent)
   const { columns } = session.state.get()
   const active = columns.filter(({ columnType }) => columnType === 'active')
@@ -107,12 +111,11 @@ export function run(session: BoardSession, cards: readonly Card[]): void {
     }
   }
   if (idle.length === 0) return showMessage('The agent is already at work.')
-  if (idle.length === 1) return void start().catch(showError)
-  const title = `Start ${idle.length} agents?`
+  if (idle.length === 1 && title === undefined) return void start().catch(showError)
   confirm({
-    title,
-    text: 'The agents start immediately and can incur costs.',
-    submit: 'Start',
+    title: title ?? `Start ${idle.length} agents?`,
+    text: `${idle.length === 1 ? 'The agent starts' : 'The agents start'} immediately and can incur costs.`,
+    submit,
     isDanger: false,
     run: start,
   })

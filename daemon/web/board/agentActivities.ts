@@ -8,9 +8,11 @@ import { Store } from '../app/store.ts'
 export interface AgentActivity {
   agent: string | null
   text: string
+  /** The start of the session. Null before it starts. */
+  startedAt: string | null
 }
 type Session = Omit<EventData<'agent.status'>, 'cardTitle'>
-type Message = EventData<'agent.message'>
+type Message = Omit<EventData<'agent.message'>, 'cardTitle'>
 
 const atWork: ReadonlySet<string> = new Set(['queued', 'running', 'waiting'])
 const maxReads = 40
@@ -28,12 +30,21 @@ export class AgentActivities {
   async read(): Promise<void> {
     const projectId = this.#projectId
     const active = await client.agents.active({ projectId })
-    const begun = await Promise.all(
-      active.slice(0, maxReads).map(({ cardId }) => client.agents.get({ projectId, cardId }).catch(() => undefined)),
-    )
+    const read = async (cardId: string) => {
+      const [session, [last]] = await Promise.all([
+        client.agents.get({ projectId, cardId }),
+        client.agents.messages({ projectId, cardId, limit: 1 }),
+      ])
+      return { session, last: last && { ...last, cardId } }
+    }
+    const begun = await Promise.all(active.slice(0, maxReads).map(({ cardId }) => read(cardId).catch(() => undefined)))
     this.#change(map => {
-      for (const { cardId, agent } of active) if (!map.has(cardId)) map.set(cardId, { agent, text: '' })
-      for (const session of begun) if (session) this.#onSession(map, session)
+      for (const { cardId, agent, startedAt } of active)
+        if (!map.has(cardId)) map.set(cardId, { agent, startedAt, text: '' })
+      for (const { session, last } of begun.filter(each => each !== undefined)) {
+        this.#onSession(map, session)
+        if (last?.sessionId === session.sessionId && map.get(session.cardId)?.text === '') this.#onMessage(map, last)
+      }
     })
   }
 
@@ -48,7 +59,7 @@ export class AgentActivities {
           const { cardId, title, requestId } = data as EventData<'agent.permission'>
           // The agent does not wait for an answer about a monitor.
           if (!isMonitorRequest(requestId))
-            map.set(cardId, { agent: map.get(cardId)?.agent ?? null, text: `asks: ${title}` })
+            map.set(cardId, { agent: null, startedAt: null, ...map.get(cardId), text: `asks: ${title}` })
         }
       }
     })
@@ -61,13 +72,14 @@ export class AgentActivities {
   }
 
   #onSession(map: Map<string, AgentActivity>, session: Session): void {
-    const { cardId, agent, status, waitingFor, retrying } = session
+    const { cardId, agent, startedAt, status, waitingFor, retrying } = session
     if (!atWork.has(status)) return void map.delete(cardId)
     const known = map.get(cardId)
     const text = waitingFor
       ? `asks: ${waitingFor}`
       : (retrying ?? (known?.text.startsWith('asks: ') ? '' : known?.text))
-    if (known?.agent !== agent || known.text !== text) map.set(cardId, { agent, text: text ?? '' })
+    if (known?.agent !== agent || known.startedAt !== startedAt || known.text !== text)
+      map.set(cardId, { agent, startedAt, text: text ?? '' })
   }
 
   #onMessage(map: Map<string, AgentActivity>, message: Message): void {
@@ -81,8 +93,11 @@ export class AgentActivities {
 
 /** Returns the activity in a message: the running tool, or the end of the text. */
 function textOf({ role, content, tool }: Message): string | undefined {
-  if (tool)
-    return tool.status === 'completed' ? undefined : [tool.name, tool.locations[0]?.path].filter(Boolean).join(' ')
+  if (tool) {
+    const file = tool.locations[0]?.path.split('/').at(-1)
+    if (tool.status === 'completed') return undefined
+    return file === undefined || tool.name.includes(file) ? tool.name : `${tool.name} ${file}`
+  }
   if (role === 'thought') return 'thinks…'
   if (role !== 'agent') return undefined
   return content.slice(-160).trimEnd().split('\n').at(-1)?.trim()

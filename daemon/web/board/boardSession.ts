@@ -23,6 +23,7 @@ import { Store } from '../app/store.ts'
 import { untilReached } from '../app/untilReached.ts'
 import { Cursor } from './cursor.ts'
 import { AgentActivities } from './agentActivities.ts'
+import { ChangeSizes } from './changeSizes.ts'
 
 export type Board = Output<Contract['boards']['list']>[number]
 
@@ -47,6 +48,7 @@ export class BoardSession {
   readonly state: Store<BoardState>
   readonly cursor = new Cursor(() => this.currentBoard())
   readonly agentActivities: AgentActivities
+  readonly changeSizes = new ChangeSizes()
   /** Changes are sent to the server in the order of the requests. */
   readonly changes = createSerialQueue()
   readonly #needed = new Map<string, number>()
