@@ -183,7 +183,7 @@ ${name}`,
 
 const terminalOnly: ReadonlySet<ShortcutAction> = new Set(['sort', 'nextTab', 'preview', 'browser', 'copyBranch'])
 const here: Partial<Record<ShortcutAction, string>> = {
-  edit: 'open the card to edit it',
+  edit: 'edit the title',
   jump: 'open the palette: cards, boards, projects and actions',
   project: 'open the palette',
   quit: 'close the card',

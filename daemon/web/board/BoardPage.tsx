@@ -12,7 +12,7 @@ import { useCommands, type Command } from '../palette/commands.ts'
 import { Button } from '../ui/Button.tsx'
 import { lazyPart } from '../ui/lazyPart.tsx'
 import { useTitle } from '../ui/Page.tsx'
-import { actionOf, adding, boardDialog, canChange, useCanChange } from './actions.ts'
+import { actionOf, adding, boardDialog, editing, canChange, useCanChange } from './actions.ts'
 import { changeMessage } from './changeCards.ts'
 import { boardFilters } from './boardFilters.ts'
 import { BoardHead } from './BoardHead.tsx'
@@ -89,6 +89,7 @@ function useFilterInAddress(session: BoardSession, { projectId, boardId, cardId,
 /** Closes the new card, the dialog and the undo of the board that the person leaves. */
 function closeBoard(): void {
   adding.set(undefined)
+  editing.set(undefined)
   boardDialog.set(undefined)
   dismiss(changeMessage)
 }

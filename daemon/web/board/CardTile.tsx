@@ -8,12 +8,13 @@ import { useStore } from '../app/store.ts'
 import { Fact } from '../ui/Fact.tsx'
 import { Icon } from '../ui/Icon.tsx'
 import { Labels, Status } from '../ui/Status.tsx'
-import { openCard, toggleSelected } from './actions.ts'
+import { closeCard, editing, editTitle, openCard, selectRange, toggleSelected } from './actions.ts'
 import type { BoardSession } from './boardSession.ts'
 import { CardMenu } from './CardMenu.tsx'
 import { drag } from './drag.ts'
 import { dragging } from './loadDragging.ts'
 import { TileAgent } from './TileAgent.tsx'
+import { TileTitle } from './TileTitle.tsx'
 import { TilePeople, TilePlan } from './TilePlan.tsx'
 import { tooltip } from '../ui/tooltip.ts'
 
@@ -34,6 +35,7 @@ export const CardTile = memo(function CardTile({ session, columnId, cardId, isCu
   )
   const isDragged = useStore(drag, now => now?.cardIds.includes(cardId) ?? false)
   const isWanted = useStore(session.cursor.state, ({ wanted }) => wanted === cardId)
+  const isEdited = useStore(editing, id => id === cardId)
   const tile = useRef<HTMLDivElement>(null)
   const link = useRef<HTMLAnchorElement>(null)
   const isThere = card !== undefined
@@ -52,11 +54,19 @@ export const CardTile = memo(function CardTile({ session, columnId, cardId, isCu
   const onClick = (event: MouseEvent) => {
     const target = event.target as HTMLElement
     // React also reports clicks on the card's menu, which is elsewhere in the document.
-    if (!tile.current!.contains(target) || target.closest('button')) return
+    if (!tile.current!.contains(target) || target.closest('button, input')) return
     if (event.button !== 0 || (target === link.current && (event.ctrlKey || event.metaKey))) return
     event.preventDefault()
-    if (event.shiftKey || event.ctrlKey || event.metaKey) toggleSelected(session, [cardId])
-    else openCard(session, cardId)
+    if (event.shiftKey) selectRange(session, columnId, cardId)
+    else if (event.ctrlKey || event.metaKey) toggleSelected(session, [cardId])
+    else if (event.detail === 2) {
+      // The first click has opened the card.
+      closeCard(session)
+      editTitle(session, cardId)
+    } else {
+      session.anchor = cardId
+      openCard(session, cardId)
+    }
   }
   const names = [
     'card',
@@ -68,17 +78,21 @@ export const CardTile = memo(function CardTile({ session, columnId, cardId, isCu
   return (
     <div ref={tile} className={names.filter(Boolean).join(' ')} onClick={onClick}>
       <div className="card-head">
-        <a
-          ref={link}
-          className="card-title"
-          href={hrefOf({ name: 'card', projectId: session.projectId, cardId })}
-          tabIndex={isCurrent ? 0 : -1}
-          draggable={false}
-          aria-describedby={`about-${cardId}`}
-          onFocus={() => session.cursor.onFocus(columnId, cardId)}
-        >
-          {card.title}
-        </a>
+        {isEdited ? (
+          <TileTitle session={session} card={card} />
+        ) : (
+          <a
+            ref={link}
+            className="card-title"
+            href={hrefOf({ name: 'card', projectId: session.projectId, cardId })}
+            tabIndex={isCurrent ? 0 : -1}
+            draggable={false}
+            aria-describedby={`about-${cardId}`}
+            onFocus={() => session.cursor.onFocus(columnId, cardId)}
+          >
+            {card.title}
+          </a>
+        )}
         <CardMenu session={session} card={card} isCurrent={isCurrent} tile={tile} />
       </div>
       <About card={card} columnType={columnType} isSelected={isSelected} />

@@ -2,6 +2,7 @@ import { Archive, CircleCheck, CircleDashed, CirclePlay } from 'lucide-react'
 import type { ShownColumn } from '../../../src/boardModel/shownBoard.ts'
 import { client } from '../app/session.ts'
 import { confirm } from '../ui/confirm.tsx'
+import { Icon } from '../ui/Icon.tsx'
 import { Menu, type MenuItem } from '../ui/Menu.tsx'
 import { adding, boardDialog, canChange, toggleSelected } from './actions.ts'
 import type { BoardSession } from './boardSession.ts'
@@ -15,20 +16,24 @@ export function countOf({ found, ids, total, wipLimit }: ShownColumn): string {
   return found.length === ids.length ? all : `${number.format(found.length)}${wipLimit === null ? '/' : ' of '}${all}`
 }
 
-const isFull = ({ total, wipLimit }: ShownColumn): boolean => wipLimit !== null && total >= wipLimit
+/** Whether a column has as many cards as its limit, or more. Empty if it has fewer or no limit. */
+export const limitState = ({ total, wipLimit }: ShownColumn): 'over' | 'full' | '' =>
+  wipLimit === null || total < wipLimit ? '' : total === wipLimit ? 'full' : 'over'
 
 /** Describes the card count and the limit. */
 const limitOf = (column: ShownColumn): string | undefined =>
   column.wipLimit === null
     ? undefined
-    : `${column.total} of at most ${column.wipLimit} cards${isFull(column) ? ': the column is full' : ''}`
+    : `${column.total} of at most ${column.wipLimit} cards${limitTexts[limitState(column)]}`
+const limitTexts = { over: ': the column is over its limit', full: ': the column is full', '': '' }
 
 /** The name of a column, its settings, its card count and its menu. */
 export const ColumnHead = ({ session, column }: { session: BoardSession; column: ShownColumn }) => (
   <header className="column-head">
     <ColumnMark type={column.columnType} />
     <h2>{column.name}</h2>
-    <span className={isFull(column) ? 'count full' : 'count'} {...tooltip(limitOf(column))}>
+    <span className={`count ${limitState(column)}`} {...tooltip(limitOf(column))}>
+      {limitState(column) === 'over' && <Icon name="warning" />}
       {countOf(column)}
     </span>
     {column.columnType === 'active' && (

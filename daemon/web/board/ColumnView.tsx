@@ -5,7 +5,7 @@ import { settings } from '../app/settings.ts'
 import { useStore } from '../app/store.ts'
 import type { BoardSession } from './boardSession.ts'
 import { CardTile } from './CardTile.tsx'
-import { ColumnHead } from './ColumnHead.tsx'
+import { ColumnHead, limitState } from './ColumnHead.tsx'
 import { drag, startsIn } from './drag.ts'
 import { dragging } from './loadDragging.ts'
 import { QuickAdd } from './QuickAdd.tsx'
@@ -49,7 +49,12 @@ export const ColumnView = memo(function ColumnView({ session, columnId }: { sess
   useDrop(columnId, root, scroller, list, virtualizer, found)
   if (!column) return null
   return (
-    <section ref={root} className="column" data-column={columnId} aria-label={`${column.name}, ${column.total} cards`}>
+    <section
+      ref={root}
+      className={`column ${limitState(column)} ${column.total === 0 ? 'vacant' : ''}`}
+      data-column={columnId}
+      aria-label={`${column.name}, ${column.total} cards${limitState(column) === 'over' ? ', over its limit' : ''}`}
+    >
       <ColumnHead session={session} column={column} />
       <StartWarning columnId={columnId} />
       <div ref={scroller} className="column-cards">
@@ -72,12 +77,19 @@ export const ColumnView = memo(function ColumnView({ session, columnId }: { sess
           ))}
         </ul>
         <DropLine columnId={columnId} virtualizer={virtualizer} />
-        {count === 0 && <p className="empty">{column.total === 0 ? 'No cards' : 'No results'}</p>}
+        {count === 0 && <p className="empty">{column.total === 0 ? invitations[column.columnType] : 'No results'}</p>}
       </div>
       <QuickAdd session={session} column={column} />
     </section>
   )
 })
+
+const invitations: Record<ShownColumn['columnType'], string> = {
+  backlog: 'No cards. Add a card, or drop one here.',
+  active: 'No cards. Drop a card here to start its agent.',
+  done: 'No cards. Finished cards appear here.',
+  archive: 'No cards',
+}
 
 /** The number of rows, including rows whose cards have not been read yet. */
 const countRows = ({ ids, found, total, isWhole }: ShownColumn): number =>

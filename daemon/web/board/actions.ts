@@ -1,5 +1,6 @@
 import type { Card } from '../../../src/boardModel/cardCache.ts'
 import { goesOn, startIn } from '../../../src/client/startCard.ts'
+import { cardRange } from '../../../src/boardModel/selection.ts'
 import type { ShortcutAction } from '../../../src/contract/accounts/shortcuts.ts'
 import { announce, showError, showMessage } from '../app/messages.ts'
 import { projects, useProject, type Project } from '../app/projects.ts'
@@ -20,6 +21,8 @@ export type BoardDialog =
 export const boardDialog = new Store<BoardDialog | undefined>(undefined)
 /** The column in which a card is being added. */
 export const adding = new Store<string | undefined>(undefined)
+/** The card whose title is being edited on the board. */
+export const editing = new Store<string | undefined>(undefined)
 
 const isEditable = (project: Project | undefined): boolean => project !== undefined && project.role !== 'viewer'
 
@@ -46,14 +49,36 @@ export function openCard(session: BoardSession, cardId: string, tab?: string): v
   else navigate({ name: 'board', projectId, boardId, cardId, filter })
 }
 
+/** Closes the card next to the board. */
+export function closeCard({ projectId, state }: BoardSession): void {
+  const { boardId, filter } = state.get()
+  navigate({ name: 'board', projectId, boardId, filter }, { replace: true })
+}
+
 /** Opens the form for the plan of several cards. The plan of a single card is on the card. */
 function openPlan(session: BoardSession, cards: readonly Card[]): void {
   if (cards.length > 1) boardDialog.set({ kind: 'plan', cards })
   else openCard(session, cards[0]!.id)
 }
 
-/** Selects a card, or no longer. */
+/** Edits the title of a card on the board. */
+export function editTitle({ projectId }: BoardSession, cardId: string | undefined): void {
+  if (canChange(projectId)) editing.set(cardId)
+}
+
+/** Selects the cards of a column from the one that the person opened or selected last. */
+export function selectRange(session: BoardSession, columnId: string, cardId: string): void {
+  const range = cardRange(session.column(columnId)?.found ?? [], session.anchor, cardId)
+  if (range.length === 1) return toggleSelected(session, range)
+  session.set(state => ({ ...state, selected: new Set([...state.selected, ...range]) }))
+  announceSelected(session)
+}
+
+const announceSelected = (session: BoardSession): void => announce(`${session.state.get().selected.size} selected`)
+
+/** Selects cards, or deselects them if all are selected. */
 export function toggleSelected(session: BoardSession, ids: readonly string[]): void {
+  session.anchor = ids.at(-1)
   session.set(state => {
     const selected = new Set(state.selected)
     const isAll = ids.every(id => selected.has(id))
@@ -62,7 +87,7 @@ export function toggleSelected(session: BoardSession, ids: readonly string[]): v
       else selected.add(id)
     return { ...state, selected }
   })
-  announce(`${session.state.get().selected.size} selected`)
+  announceSelected(session)
 }
 
 /** Draws cards in one line each, or in several. */
@@ -173,8 +198,9 @@ export function actionOf(session: BoardSession, action: ShortcutAction): (() => 
     case 'delete':
       return change(() => removeCards(session, 'delete', cards))
     case 'edit':
+      return change(() => editTitle(session, session.cursor.cardId ?? card!.id))
     case 'plan':
-      return change(() => openPlan(session, action === 'plan' ? cards : [card!]))
+      return change(() => openPlan(session, cards))
     case 'approve':
     case 'send':
       return change(() => openCard(session, card!.id, 'transcript'))

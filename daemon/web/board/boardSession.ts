@@ -47,6 +47,8 @@ export class BoardSession {
   readonly projectId: string
   readonly state: Store<BoardState>
   readonly cursor = new Cursor(() => this.currentBoard())
+  /** The card that the person opened or selected last, where a range of cards starts. */
+  anchor: string | undefined
   readonly agentActivities: AgentActivities
   readonly changeSizes = new ChangeSizes()
   /** Changes are sent to the server in the order of the requests. */

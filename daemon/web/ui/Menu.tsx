@@ -37,8 +37,8 @@ export function Menu({ label, items, icon = 'more', text, isMain, tabIndex, area
   }
   useEffect(() => {
     const open = (event: MouseEvent) => {
-      // A long press on a touch screen drags.
-      if (!matchMedia('(hover: hover)').matches) return
+      // A long press on a touch screen drags. A field has the browser's menu.
+      if (!matchMedia('(hover: hover)').matches || event.target instanceof HTMLInputElement) return
       event.preventDefault()
       openAt({ getBoundingClientRect: () => new DOMRect(event.clientX, event.clientY) })
     }
