@@ -9,7 +9,7 @@ type Worked = Pick<
 
 /**
  * Returns the one action that the work on a card requires from a user. Undefined if it requires none.
- * @param filesChanged the number of files that the card's work changes, as far as it is known
+ * @param filesChanged the known number of files that the card's work changes
  */
 export function nextActionOf(card: Worked, filesChanged = 0): NextAction | undefined {
   const { status, statusReason, monitorQuestions, reviewState } = card

@@ -1,7 +1,6 @@
+import { createFilter } from './boardFilter.ts'
 import type { CachedColumn, Card, CardCache } from './cardCache.ts'
-import { assigneeNames, isOverdue } from './plan.ts'
 import { sortCards, type Sort } from './sort.ts'
-import { choiceNames, planFields } from '../contract/cards/planFields.ts'
 
 /** A pending move of a card, which the server has not announced yet. Without a column, the card leaves the board. */
 export interface Move {
@@ -34,22 +33,20 @@ export interface BoardState {
  * The board that the user sees: the cards from the server with the pending moves, filtered and sorted.
  * @param before the board that was shown last: unchanged columns stay the same objects
  */
-export const shownBoard = ({ cache, moves, filter, sort, agents }: BoardState, before?: ShownBoard): ShownBoard => ({
-  cards: cache.cards,
-  columns: withMoves(cache.columns, moves).map(column => {
-    const found = sortCards(
+export function shownBoard({ cache, moves, filter, sort, agents }: BoardState, before?: ShownBoard): ShownBoard {
+  const matches = createFilter(filter)
+  const columns = withMoves(cache.columns, moves).map(column => {
+    const { columnType } = column
+    const ids =
       filter === ''
         ? column.ids
-        : column.ids.filter(id =>
-            matches(cache.cards.get(id), filter, { agent: agents?.get(id)?.agent, columnType: column.columnType }),
-          ),
-      cache.cards,
-      sort,
-    )
+        : column.ids.filter(id => matches(cache.cards.get(id), { agent: agents?.get(id)?.agent, columnType }))
+    const found = sortCards(ids, cache.cards, sort)
     const known = before?.columns.find(({ id }) => id === column.id)
     return known && isSame(known, column, found) ? known : { ...column, found }
-  }),
-})
+  })
+  return { cards: cache.cards, columns }
+}
 
 const isSame = (
   { found: knownFound, ...known }: ShownColumn,
@@ -82,34 +79,3 @@ function withMoves(columns: readonly CachedColumn[], moves: readonly Move[]): re
     return { ...column, ids, total: column.total + ids.length - column.ids.length }
   })
 }
-
-/**
- * Whether a card has every word somewhere in its title, its labels, its status, its agent, (with @) the name of its creator or an
- * assignee, (with the sign of a choice) its value, (with !) the word due or overdue, or (with #) its ID.
- */
-function matches(
-  card: Card | undefined,
-  filter: string,
-  { agent, columnType }: { agent?: string | null; columnType: CachedColumn['columnType'] },
-): boolean {
-  if (!card) return false
-  const text = texts.get(card) ?? textOf(card)
-  texts.set(card, text)
-  return filter
-    .toLowerCase()
-    .split(/\s+/)
-    .every(
-      word =>
-        text.includes(word) ||
-        agent?.toLowerCase().includes(word) ||
-        (word === '!overdue' && isOverdue(card, columnType, Date.now())),
-    )
-}
-
-const textOf = (card: Card): string => {
-  const { title, labels, status, agent, creatorName, id, dueAt, assignees } = card
-  const people = [creatorName ?? '', ...assigneeNames({ assignees })].map(name => `@${name}`).join(' ')
-  const choices = choiceNames.map(name => `${planFields[name].sign}${card[name] ?? ''}`).join(' ')
-  return `${title} ${labels.join(' ')} ${status} ${agent ?? ''} ${people} ${choices} ${dueAt ? '!due' : ''} #${id}`.toLowerCase()
-}
-const texts = new WeakMap<Card, string>()

@@ -68,13 +68,13 @@ describe.skipIf(noBrowser !== undefined)('the board', () => {
     await board.client.attachments.delete({ attachmentId })
     await tile('Of Anna').getByRole('img', { name: '1 attachment' }).waitFor({ state: 'detached' })
     const filterBy = async (name: string) => {
-      await page.getByRole('button', { name: 'Filter by' }).click()
-      await page.getByRole('menu').getByText(name, { exact: true }).click()
+      await page.getByRole('combobox', { name: 'Add filter' }).click()
+      await page.getByRole('option', { name, exact: true }).click()
     }
-    await filterBy('Person Bo Dahl')
+    await filterBy('Creator: Bo Dahl')
     await until(() => titles(page, 'Backlog'), ['Of Bo'])
-    await filterBy('Show all')
-    await filterBy('Agent qwen')
+    await page.getByRole('button', { name: 'Clear filters' }).click()
+    await filterBy('Agent: qwen')
     await until(() => titles(page, 'Backlog'), ['Of Anna'])
     expect(await axeViolations()).toEqual([])
   })

@@ -3,7 +3,7 @@ import { Store, useStore } from './store.ts'
 /** A location in the page. Every view that a person can share, reload or return to has one. */
 export type Route =
   | { name: 'home' }
-  | { name: 'board'; projectId: string; boardId?: string; cardId?: string; filter?: string }
+  | { name: 'board'; projectId: string; boardId?: string; cardId?: string; filter?: string; sort?: string }
   | { name: 'card'; projectId: string; cardId: string; tab?: string; since?: string }
   | { name: 'project'; projectId: string; section?: string }
   | { name: 'charts'; projectId: string }
@@ -49,13 +49,20 @@ function parseRoute(fragment: string): Route {
     const match = pattern.exec(path)
     if (!match) continue
     const made = make(match.slice(1))
-    return made.name === 'board' ? { ...made, filter: new URLSearchParams(query).get('filter') || undefined } : made
+    if (made.name !== 'board') return made
+    const { filter, sort } = Object.fromEntries(new URLSearchParams(query))
+    return { ...made, filter: filter || undefined, sort: sort || undefined }
   }
   return { name: 'missing' }
 }
 
 const part = (name: string, value: string | undefined): string => (value === undefined ? '' : `/${name}/${value}`)
 const tail = (value: string | undefined): string => (value === undefined ? '' : `/${value}`)
+
+const queryOf = (values: Readonly<Record<string, string | undefined>>): string => {
+  const parts = Object.entries(values).flatMap(([name, value]) => (value ? `${name}=${encodeURIComponent(value)}` : []))
+  return parts.length === 0 ? '' : `?${parts.join('&')}`
+}
 
 /** The fragment that names a place. The page works below any path, so only the fragment changes. */
 export function hrefOf(route: Route): string {
@@ -64,7 +71,7 @@ export function hrefOf(route: Route): string {
     case 'missing':
       return '#/'
     case 'board':
-      return `#/projects/${route.projectId}${part('boards', route.boardId)}${part('beside', route.cardId)}${route.filter ? `?filter=${encodeURIComponent(route.filter)}` : ''}`
+      return `#/projects/${route.projectId}${part('boards', route.boardId)}${part('beside', route.cardId)}${queryOf({ filter: route.filter, sort: route.sort })}`
     case 'card':
       return `#/projects/${route.projectId}/cards/${route.cardId}${tail(route.tab)}${part('since', route.since)}`
     case 'project':

@@ -8,6 +8,7 @@ import { useLoad } from '../app/load.ts'
 import { announce, showMessage } from '../app/messages.ts'
 import { client } from '../app/session.ts'
 import { shortcuts } from '../app/settings.ts'
+import { Button } from '../ui/Button.tsx'
 import { Dialog } from '../ui/Dialog.tsx'
 import { Field } from '../ui/Field.tsx'
 import { Form } from '../ui/Form.tsx'
@@ -56,9 +57,8 @@ function MoveTo({ session, cards }: CardsProps) {
           const isHere = cards.every(({ id }) => column.ids.includes(id))
           const starting = countStarts(session.state.get(), placesAtTop(cards, column))
           return (
-            <button
+            <Button
               key={column.id}
-              type="button"
               disabled={isHere}
               onClick={() => {
                 close()
@@ -75,7 +75,7 @@ function MoveTo({ session, cards }: CardsProps) {
                       ? 'starts an agent'
                       : `starts ${starting} agents`}
               </span>
-            </button>
+            </Button>
           )
         })}
       </div>
@@ -181,7 +181,7 @@ ${name}`,
   )
 }
 
-const terminalOnly: ReadonlySet<ShortcutAction> = new Set(['sort', 'nextTab', 'preview', 'browser', 'copyBranch'])
+const terminalOnly: ReadonlySet<ShortcutAction> = new Set(['nextTab', 'preview', 'browser', 'copyBranch'])
 const here: Partial<Record<ShortcutAction, string>> = {
   edit: 'edit the title',
   jump: 'open the palette: cards, boards, projects and actions',

@@ -1,14 +1,21 @@
 import type { RefObject } from 'react'
+import { formatFilter, parseFilter } from '../../../src/boardModel/boardFilter.ts'
+import { sorts } from '../../../src/boardModel/sort.ts'
 import { hrefOf, navigate } from '../app/router.ts'
 import { useProject } from '../app/projects.ts'
 import { client } from '../app/session.ts'
 import { settings } from '../app/settings.ts'
 import { useStore } from '../app/store.ts'
 import { confirm } from '../ui/confirm.tsx'
+import { lazyPart } from '../ui/lazyPart.tsx'
 import { Menu, type MenuItem } from '../ui/Menu.tsx'
 import { boardDialog, canChange, toggleDensity } from './actions.ts'
 import type { Board, BoardSession } from './boardSession.ts'
-import { filterItems } from './filterItems.ts'
+import { FilterChips, sortLabels } from './FilterChips.tsx'
+
+const FilterPicker = lazyPart(() => import('./FilterPicker.tsx'), 'FilterPicker', {
+  fallback: <span className="select">Filter</span>,
+})
 
 interface HeadProps {
   session: BoardSession
@@ -22,6 +29,9 @@ export function BoardHead({ session, name, filter }: HeadProps) {
   const boards = useStore(session.state, state => state.boards)
   const shown = useStore(session.state, state => state.boardId)
   const text = useStore(session.state, state => state.filter)
+  const { conditions, words } = parseFilter(text)
+  const setWords = (next: string) =>
+    session.set(state => ({ ...state, filter: formatFilter({ conditions, words: next }) }))
   const role = useProject(projectId)?.role
   return (
     <header className="board-head">
@@ -41,18 +51,19 @@ export function BoardHead({ session, name, filter }: HeadProps) {
         <Menu label="Board actions" items={() => itemsOf(session, boards ?? [], shown, role === 'admin')} />
       )}
       <div className="board-tools">
-        <Menu label="Filter by" icon="filter" items={() => filterItems(session)} />
+        <FilterPicker session={session} />
+        <Menu label="Sort cards" icon="sort" items={() => sortItems(session)} />
         <input
           ref={filter}
           type="search"
           className="filter"
           aria-label="Filter cards"
-          placeholder="Filter: words, label, @person"
-          value={text}
-          onChange={({ target }) => session.set(state => ({ ...state, filter: target.value }))}
+          placeholder="Find cards"
+          value={words}
+          onChange={({ target }) => setWords(target.value)}
           onKeyDown={event => {
             if (event.key !== 'Escape' && event.key !== 'Enter') return
-            if (event.key === 'Escape') session.set(state => ({ ...state, filter: '' }))
+            if (event.key === 'Escape') setWords('')
             event.preventDefault()
             const first =
               session.cursor.cardId ?? session.currentBoard().columns.find(({ found }) => found.length > 0)?.found[0]
@@ -61,9 +72,17 @@ export function BoardHead({ session, name, filter }: HeadProps) {
           }}
         />
       </div>
+      <FilterChips session={session} />
     </header>
   )
 }
+
+const sortItems = (session: BoardSession): MenuItem[] =>
+  sorts.map(sort => ({
+    label: sortLabels[sort],
+    isOn: session.state.get().sort === sort,
+    run: () => session.set(state => ({ ...state, sort })),
+  }))
 
 function itemsOf(
   session: BoardSession,

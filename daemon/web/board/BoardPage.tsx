@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from 'react'
 import { meanings, shownKeys } from '../../../src/boardModel/actionMeanings.ts'
 import { keymapOf } from '../../../src/boardModel/keymap.ts'
+import { sorts, type Sort } from '../../../src/boardModel/sort.ts'
 import type { ShortcutAction } from '../../../src/contract/accounts/shortcuts.ts'
 import { dismiss, showError } from '../app/messages.ts'
 import { useProject } from '../app/projects.ts'
@@ -12,7 +13,7 @@ import { useCommands, type Command } from '../palette/commands.ts'
 import { Button } from '../ui/Button.tsx'
 import { lazyPart } from '../ui/lazyPart.tsx'
 import { useTitle } from '../ui/Page.tsx'
-import { actionOf, adding, boardDialog, editing, canChange, useCanChange } from './actions.ts'
+import { actionOf, adding, boardDialog, boardRoute, editing, canChange, useCanChange } from './actions.ts'
 import { changeMessage } from './changeCards.ts'
 import { boardFilters } from './boardFilters.ts'
 import { BoardHead } from './BoardHead.tsx'
@@ -33,27 +34,28 @@ interface BoardProps {
   boardId?: string
   cardId?: string
   filter?: string
+  sort?: string
 }
 
 /** A project's board, with a card next to it. */
 export const BoardPage = (props: BoardProps) => <ProjectBoard key={props.projectId} {...props} />
 
-function ProjectBoard({ projectId, boardId, cardId, filter }: BoardProps) {
-  const [session] = useState(() => new BoardSession(projectId, boardId, filter))
+function ProjectBoard({ projectId, boardId, cardId, filter, sort }: BoardProps) {
+  const [session] = useState(() => new BoardSession(projectId, boardId, filter, sortIn(sort)))
   const filterInput = useRef<HTMLInputElement>(null)
   const project = useProject(projectId)
   const board = useStore(session.state, ({ boards, boardId: id }) => boards?.find(each => each.id === id))
   useTitle([board?.name, project?.name].filter(Boolean).join(' · '))
   useEffect(() => session.start(), [session])
   useEffect(() => session.show(boardId), [session, boardId])
-  useFilterInAddress(session, { projectId, boardId, cardId, filter })
+  useViewInAddress(session, { projectId, boardId, cardId, filter, sort })
   useEffect(() => void loadDragging().catch(showError), [])
   useEffect(() => hearKeys(session, { filter: () => filterInput.current?.focus() }), [session])
   useEffect(() => watchFocus(session), [session])
   useEffect(() => closeBoard, [])
   useCommands(() => commandsOf(session), [session])
   const close = () => {
-    navigate({ name: 'board', projectId, boardId, filter })
+    navigate(boardRoute(session))
     if (cardId !== undefined) session.cursor.focusCard(cardId)
   }
   return (
@@ -69,18 +71,23 @@ function ProjectBoard({ projectId, boardId, cardId, filter }: BoardProps) {
   )
 }
 
-/** Keeps the filter in the address, so that it survives a reload, a return from a card, and a shared link. */
-function useFilterInAddress(session: BoardSession, { projectId, boardId, cardId, filter = '' }: BoardProps): void {
+const sortIn = (text: string | undefined): Sort => sorts.find(sort => sort === text) ?? 'board'
+
+/** Keeps the filter and the order in the address, so that they survive a reload, a return from a card, and a shared link. */
+function useViewInAddress(session: BoardSession, { cardId, filter = '', sort }: BoardProps): void {
   const text = useStore(session.state, state => state.filter)
+  const order = useStore(session.state, state => state.sort)
   const shown = useStore(session.state, state => state.boardId)
-  const written = useRef(filter)
+  const written = useRef({ filter, sort: sortIn(sort) })
   useEffect(() => {
-    if (filter !== written.current) session.set(state => ({ ...state, filter }))
-  }, [session, filter])
+    const next = { filter, sort: sortIn(sort) }
+    if (next.filter !== written.current.filter || next.sort !== written.current.sort)
+      session.set(state => ({ ...state, ...next }))
+  }, [session, filter, sort])
   useEffect(() => {
-    written.current = text
-    navigate({ name: 'board', projectId, boardId, cardId, filter: text }, { replace: true })
-  }, [text])
+    written.current = { filter: text, sort: order }
+    navigate(boardRoute(session, cardId), { replace: true })
+  }, [text, order])
   useEffect(() => {
     if (shown !== undefined) boardFilters.set(shown, text)
   }, [shown, text])

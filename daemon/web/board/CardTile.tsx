@@ -3,12 +3,12 @@ import type { Card } from '../../../src/boardModel/cardCache.ts'
 import { mergedWords } from '../../../src/boardModel/mergedWords.ts'
 import { showsAgent } from '../../../src/boardModel/nextAction.ts'
 import { pullRequestSign, pullRequestWords } from '../../../src/boardModel/pullRequests.ts'
-import { hrefOf } from '../app/router.ts'
+import { hrefOf, navigate } from '../app/router.ts'
 import { useStore } from '../app/store.ts'
 import { Fact } from '../ui/Fact.tsx'
 import { Icon } from '../ui/Icon.tsx'
 import { Labels, Status } from '../ui/Status.tsx'
-import { closeCard, editing, editTitle, openCard, selectRange, toggleSelected } from './actions.ts'
+import { boardRoute, editing, editTitle, openCard, selectRange, toggleSelected } from './actions.ts'
 import type { BoardSession } from './boardSession.ts'
 import { CardMenu } from './CardMenu.tsx'
 import { drag } from './drag.ts'
@@ -61,7 +61,7 @@ export const CardTile = memo(function CardTile({ session, columnId, cardId, isCu
     else if (event.ctrlKey || event.metaKey) toggleSelected(session, [cardId])
     else if (event.detail === 2) {
       // The first click has opened the card.
-      closeCard(session)
+      navigate(boardRoute(session), { replace: true })
       editTitle(session, cardId)
     } else {
       session.anchor = cardId
@@ -142,7 +142,7 @@ function About({ card, columnType, isSelected }: { card: Card; columnType?: stri
         </span>
       )}
       {reviewState && (
-        <span className="review">
+        <span className="fact review-state">
           <Icon name="eye" />
           {`review ${reviewRound}: ${reviewState.replaceAll('_', ' ')}`}
         </span>

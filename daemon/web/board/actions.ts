@@ -4,7 +4,7 @@ import { cardRange } from '../../../src/boardModel/selection.ts'
 import type { ShortcutAction } from '../../../src/contract/accounts/shortcuts.ts'
 import { announce, showError, showMessage } from '../app/messages.ts'
 import { projects, useProject, type Project } from '../app/projects.ts'
-import { hrefOf, navigate } from '../app/router.ts'
+import { hrefOf, navigate, type Route } from '../app/router.ts'
 import { client } from '../app/session.ts'
 import { changeSettings, settings } from '../app/settings.ts'
 import { Store } from '../app/store.ts'
@@ -44,15 +44,14 @@ export function chosenCards(session: BoardSession): Card[] {
 /** Opens a card next to the board, or on a separate page in narrow windows. */
 export function openCard(session: BoardSession, cardId: string, tab?: string): void {
   const { projectId } = session
-  const { boardId, filter } = session.state.get()
   if (tab !== undefined || matchMedia('(max-width: 700px)').matches) navigate({ name: 'card', projectId, cardId, tab })
-  else navigate({ name: 'board', projectId, boardId, cardId, filter })
+  else navigate(boardRoute(session, cardId))
 }
 
-/** Closes the card next to the board. */
-export function closeCard({ projectId, state }: BoardSession): void {
-  const { boardId, filter } = state.get()
-  navigate({ name: 'board', projectId, boardId, filter }, { replace: true })
+/** The current address of the board, with a card next to it. */
+export function boardRoute({ projectId, state }: BoardSession, cardId?: string): Route {
+  const { boardId, filter, sort } = state.get()
+  return { name: 'board', projectId, boardId, cardId, filter, sort: sort === 'board' ? undefined : sort }
 }
 
 /** Opens the form for the plan of several cards. The plan of a single card is on the card. */
@@ -176,13 +175,11 @@ export function actionOf(session: BoardSession, action: ShortcutAction): (() => 
   const change = (run: () => void) => (mayChange && card ? run : undefined)
   switch (action) {
     case 'moveLeft':
-      return change(() => moveToNeighbour(session, cards, -1))
     case 'moveRight':
-      return change(() => moveToNeighbour(session, cards, 1))
+      return change(() => moveToNeighbour(session, cards, action === 'moveLeft' ? -1 : 1))
     case 'moveDown':
-      return change(() => moveWithin(session, card!, 1))
     case 'moveUp':
-      return change(() => moveWithin(session, card!, -1))
+      return change(() => moveWithin(session, card!, action === 'moveDown' ? 1 : -1))
     case 'moveTo':
       return change(() => boardDialog.set({ kind: 'moveTo', cards }))
     case 'label':

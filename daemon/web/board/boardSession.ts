@@ -11,6 +11,7 @@ import {
 import { emptyCache, type Card, type Column } from '../../../src/boardModel/cardCache.ts'
 import type { Changing } from '../../../src/boardModel/changes.ts'
 import { shownBoard, pendingMoves, type ShownBoard, type ShownColumn } from '../../../src/boardModel/shownBoard.ts'
+import type { Sort } from '../../../src/boardModel/sort.ts'
 import { createSerialQueue } from '../../../src/async/serialQueue.ts'
 import { ApiFailure } from '../../../src/client/failures.ts'
 import type { LiveMessage } from '../../../src/client/socket.ts'
@@ -35,6 +36,7 @@ export interface BoardState extends BoardFeed, Changing {
   /** The columns with their prompts. */
   columns: readonly Column[]
   filter: string
+  sort: Sort
   selected: ReadonlySet<string>
   error?: unknown
 }
@@ -57,7 +59,7 @@ export class BoardSession {
   #shown: { state: BoardState; board: ShownBoard } | undefined
   #isOver = false
 
-  constructor(projectId: string, boardId: string | undefined, filter = '') {
+  constructor(projectId: string, boardId: string | undefined, filter = '', sort: Sort = 'board') {
     this.projectId = projectId
     this.agentActivities = new AgentActivities(projectId)
     this.state = new Store<BoardState>({
@@ -69,6 +71,7 @@ export class BoardSession {
       serial: 1,
       columns: [],
       filter,
+      sort,
       selected: new Set(),
     })
   }
@@ -105,6 +108,7 @@ export class BoardSession {
       undos: [],
       redos: [],
       filter: '',
+      sort: 'board',
       selected: new Set(),
     }))
     void this.#readColumns()
@@ -130,8 +134,12 @@ export class BoardSession {
     const { state: before, board } = this.#shown ?? {}
     if (board && before === state) return board
     const isSame =
-      before?.cache === state.cache && before.moves === state.moves && before.filter === state.filter && board
-    const now = isSame || shownBoard({ ...state, sort: 'board', agents: this.agentActivities.state.get() }, board)
+      before?.cache === state.cache &&
+      before.moves === state.moves &&
+      before.filter === state.filter &&
+      before.sort === state.sort &&
+      board
+    const now = isSame || shownBoard({ ...state, agents: this.agentActivities.state.get() }, board)
     this.#shown = { state, board: now }
     return now
   }
@@ -185,11 +193,12 @@ export class BoardSession {
     if (affectsColumns(events)) void this.#readColumns()
   }
 
-  /** A filter requires all cards. A column requires only the visible ones. */
+  /** A filter or an order requires all cards. A column requires only the visible ones. */
   #readNext(): void {
     const state = this.state.get()
     if (this.#isOver || state.reading) return
-    const needed = (id: string) => (state.filter === '' ? (this.#needed.get(id) ?? 0) : Infinity)
+    const needed = (id: string) =>
+      state.filter === '' && state.sort === 'board' ? (this.#needed.get(id) ?? 0) : Infinity
     const page = nextPage(state, this.cursor.columnId, needed)
     if (!page) return
     const request = state.serial

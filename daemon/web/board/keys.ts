@@ -1,11 +1,13 @@
 import { keymapOf, bindingOf } from '../../../src/boardModel/keymap.ts'
+import { sortNames, sorts } from '../../../src/boardModel/sort.ts'
 import type { ShortcutAction } from '../../../src/contract/accounts/shortcuts.ts'
 import { layers } from '../app/keptFocus.ts'
 import { browserKeys, keyName } from '../app/keyName.ts'
+import { announce } from '../app/messages.ts'
 import { navigate } from '../app/router.ts'
 import { shortcuts } from '../app/settings.ts'
 import { palette } from '../palette/commands.ts'
-import { actionOf, toggleSelected } from './actions.ts'
+import { actionOf, boardRoute, toggleSelected } from './actions.ts'
 import type { BoardSession } from './boardSession.ts'
 
 const isTyping = (target: EventTarget | null): boolean =>
@@ -73,6 +75,10 @@ function runShortcut(session: BoardSession, action: ShortcutAction, filter: () =
     case 'filter':
       filter()
       return true
+    case 'sort':
+      session.set(state => ({ ...state, sort: sorts[(sorts.indexOf(state.sort) + 1) % sorts.length]! }))
+      announce(`Cards ${sortNames[session.state.get().sort]}`)
+      return true
     case 'jump':
     case 'project':
       palette.set({ isOpen: true })
@@ -90,10 +96,10 @@ function runShortcut(session: BoardSession, action: ShortcutAction, filter: () =
 
 /** Clears the selection, then the filter, then closes the card. */
 function stepBack(session: BoardSession): boolean {
-  const { selected, filter, boardId } = session.state.get()
+  const { selected, filter } = session.state.get()
   if (selected.size > 0) session.set(state => ({ ...state, selected: new Set() }))
   else if (filter !== '') session.set(state => ({ ...state, filter: '' }))
-  else if (/\/beside\//.test(location.hash)) navigate({ name: 'board', projectId: session.projectId, boardId })
+  else if (/\/beside\//.test(location.hash)) navigate(boardRoute(session))
   else return false
   return true
 }
