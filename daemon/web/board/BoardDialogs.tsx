@@ -52,7 +52,7 @@ function MoveTo({ session, cards }: CardsProps) {
   const { columns } = session.currentBoard()
   return (
     <Dialog title={`Move ${cardsText(cards)} to`} onClose={close}>
-      <div className="choices">
+      <div className="field column-choices">
         {columns.map(column => {
           const isHere = cards.every(({ id }) => column.ids.includes(id))
           const starting = countStarts(session.state.get(), placesAtTop(cards, column))

@@ -34,7 +34,7 @@ export function FilterChips({ session }: { session: BoardSession }) {
       remove: () => session.set(state => ({ ...state, sort: 'board' })),
     })
   return (
-    <ul className="filter-chips" aria-label="Filters and order">
+    <ul className="tools filter-chips" aria-label="Filters and order">
       {chips.map(({ text, label, remove }) => (
         <li key={text} className="chip">
           {text}

@@ -70,6 +70,8 @@ export function moveBefore(
 ): void {
   const places = placesBefore(cards, target, anchor)
   const isHere = cards.every(({ id }) => target.ids.includes(id))
+  if (isHere && session.state.get().sort !== 'board')
+    return announceAndSay('Cards are sorted. To move cards within a column, show the board order.')
   if (isHere && cards.length === 1 && target.ids[places[0]!.position] === cards[0]!.id) return
   moveCards(session, cards, places, `${cardsText(cards)} ${isHere ? 'within' : 'to'} ${target.name}`)
 }
