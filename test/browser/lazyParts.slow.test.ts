@@ -38,7 +38,7 @@ describe.skipIf(noBrowser !== undefined)('a part of the page that is loaded late
     await failed.waitFor()
     await page.unroute(scripts)
     await failed.getByRole('button', { name: 'Retry' }).click()
-    await page.getByRole('combobox').waitFor()
+    await page.getByRole('combobox', { name: 'Cards, boards' }).waitFor()
     await failed.waitFor({ state: 'detached' })
     await page.keyboard.press('Escape')
     expect(await title.inputValue()).toBe('Half a thought')
