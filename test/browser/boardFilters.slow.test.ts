@@ -54,7 +54,7 @@ describe.skipIf(noBrowser !== undefined)("the filters of a board's cards", () =>
     expect(await axeViolations()).toEqual([])
     await page.getByRole('link', { name: 'Garden' }).click()
     await expect.poll(() => page.url()).toMatch(/\/beside\/\d+\?sort=title$/)
-    await page.getByRole('button', { name: 'Close', exact: true }).click()
+    await page.getByRole('button', { name: 'Close' }).click()
     await page.getByRole('button', { name: 'Sort cards' }).click()
     await page.getByRole('menuitemcheckbox', { name: 'Priority' }).click()
     await expect.poll(titles).toEqual(['Roof', 'Cellar', 'Garden'])
