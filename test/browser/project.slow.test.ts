@@ -177,6 +177,7 @@ describe.skipIf(noBrowser !== undefined)("a project's settings", () => {
     'members',
     'keys',
     'webhooks',
+    'gates',
     'scripts',
     'monitors',
     'credentials',

@@ -1,3 +1,4 @@
+import { Gates } from './Gates.tsx'
 import { Heading } from './Heading.tsx'
 import { Advanced } from './Advanced.tsx'
 import { Attachments } from './Attachments.tsx'
@@ -27,6 +28,7 @@ export function CardTab({ isWide }: { isWide: boolean }) {
       <Prompt />
       {card.kind === 'kanban' && <PreSessionTalk />}
       <Attachments />
+      {card.kind === 'kanban' && <Gates />}
       <Preview />
       <Sessions />
       <Monitors />

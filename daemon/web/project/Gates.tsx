@@ -88,7 +88,7 @@ function GateRow({ project, mayManage, gate, place, onEdit, onUp, reload }: RowP
   return (
     <div className="head">
       <div className="what">
-        <strong>{gate.name}</strong> <span className="muted">{place}</span>
+        <strong>{gate.name}</strong> <span className="dim">{place}</span>
         <pre className="printed" tabIndex={0} aria-label={`Command of ${gate.name}`}>
           {gate.command}
         </pre>
