@@ -149,6 +149,7 @@ describe.skipIf(noBrowser !== undefined)("a project's settings", () => {
     expect(await sections.allTextContents()).toEqual([
       'General',
       'Budgets and usage',
+      'Gates',
       'Forge',
       'Members',
       'API keys',
