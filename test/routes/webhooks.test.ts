@@ -210,7 +210,7 @@ test('deliveries are deleted 30 days after their end, and not while they are pen
     'the success',
     async () => (await board.request('GET', path(`/${done}/deliveries?status=succeeded`))).body.data.items.length === 1,
   )
-  const forget = periodicJobs(board.server.app).find(({ name }) => name.startsWith('forget webhook deliveries'))!
+  const forget = periodicJobs(board.server.app).find(({ name }) => name.startsWith('delete webhook deliveries'))!
   now += 29.9 * 86_400_000
   await forget.run(new AbortController().signal)
   expect(await count(done)).toBe(1)

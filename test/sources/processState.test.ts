@@ -5,7 +5,7 @@ import { root, sources } from './imports.ts'
 
 /** State that belongs to the whole process, because it is of the machine or equal for every board. */
 const allowed: Record<string, string> = {
-  'src/boardModel/shownBoard.ts: texts': 'equal for equal cards, and released with them',
+  'src/boardModel/boardFilter.ts: texts': 'equal for equal cards, and released with them',
   'src/boardModel/sort.ts: collator': 'the order of the language of this process',
   'src/backups/archiver.ts: program': 'the text of a file of the program, the same for every board',
   'src/transfers/formats/markdownThread.ts: program': 'the text of a file of the program, the same for every board',

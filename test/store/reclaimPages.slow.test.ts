@@ -28,12 +28,12 @@ test('a file shrinks by the deleted data, except for a reserve, and is intact', 
   expect(asked(dataDir, 'auto_vacuum')).toBe(2)
   await seedFolder(dataDir, async app => {
     await app.db.transaction(tx => tx.run('DELETE FROM events'))
-    await runJob(app, 'give back')
+    await runJob(app, 'return freed pages')
   })
   expect(sizeOf(dataDir)).toBeLessThan(7 * megabyte)
   expect(asked(dataDir, 'integrity_check')).toBe('ok')
   // The remaining free pages are for new rows.
-  await seedFolder(dataDir, async app => runJob(app, 'give back'))
+  await seedFolder(dataDir, async app => runJob(app, 'return freed pages'))
   expect(sizeOf(dataDir)).toBeGreaterThan(4 * megabyte)
 })
 

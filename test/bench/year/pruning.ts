@@ -20,11 +20,11 @@ export async function measurePruning(side: string, { dataDir, project }: FilledB
   const path = join(dataDir, 'board.db')
   await seedFolder(dataDir, async app => {
     note(figures, `${side}/file, MB`, statSync(path).size / megabyte)
-    await runJob(app, 'delete events', `${side}/prune events`, figures)
+    await runJob(app, 'delete old events', `${side}/prune events`, figures)
     const end = project.firstCardId + project.cards * deletedShare
     await trash(app, project.firstCardId, end)
-    await runJob(app, 'remove cards', `${side}/purge cards`, figures)
-    await runJob(app, 'give back', `${side}/give back`, figures)
+    await runJob(app, 'purge cards', `${side}/purge cards`, figures)
+    await runJob(app, 'return freed pages', `${side}/give back`, figures)
     note(figures, `${side}/log of writes, MB`, statSync(`${path}-wal`).size / megabyte)
   })
   note(figures, `${side}/file after pruning, MB`, statSync(path).size / megabyte)
@@ -85,7 +85,7 @@ export async function measureWriting(
     await fillYear(path, { ...project, firstCardId: first + (round - 1) * cards, cards }, week, texts)
     await seedFolder(dataDir, async app => {
       await trash(app, first + (round - 1) * cards, first + round * cards)
-      for (const part of ['delete events', 'remove cards', 'give back'])
+      for (const part of ['delete old events', 'purge cards', 'give back'])
         await periodicJobs(app)
           .find(job => job.name.includes(part))!
           .run(new AbortController().signal)
