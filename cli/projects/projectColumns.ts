@@ -33,6 +33,7 @@ export const projectFields: Column<Project>[] = [
   { name: 'onSilence', header: 'At silence', value: project => project.onSilence },
   { name: 'agentSlots', header: 'Slots', value: project => project.agentSlots },
   { name: 'sessionCards', header: 'Cards per session', value: project => project.sessionCards },
+  { name: 'gateRounds', header: 'Rounds of gates', value: project => project.gateRounds },
   { name: 'afterMerge', header: 'After a merge', value: project => afterMergeText(project.afterMerge) },
   { name: 'role', header: 'Your role', value: project => project.role },
   { name: 'organizationId', header: 'Organization', value: project => project.organizationId },

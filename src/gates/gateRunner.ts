@@ -8,7 +8,6 @@ import { textOfTrees } from '../cardWork/repositoryWork.ts'
 import { logFailure, type Log } from '../config/log.ts'
 import { Problem } from '../contract/errors.ts'
 import { beginCheck, definitionOf, endCheck, type Checks } from '../domain/cards/proofs.ts'
-import type { Agents } from '../domain/agents/sessions.ts'
 import type { Outbox } from '../events/outbox.ts'
 import { createReconciler, withinStop } from '../process/reconciler.ts'
 import type { ProcessTrees } from '../process/spawn.ts'
@@ -19,6 +18,7 @@ import { writeWithRetry } from '../store/engine/retry.ts'
 import { namePaths } from '../worktrees/namePaths.ts'
 import { hasActiveAgent } from '../views/cards.ts'
 import { CheckRun, type CheckResult } from './checkRun.ts'
+import { sendBack } from './gateRounds.ts'
 import { findChanges, planCheck, type CheckPlan } from './planCheck.ts'
 
 const debounceMs = 50
@@ -198,6 +198,7 @@ class CardGates implements GateRunner {
     const { db, supervisor } = this.#dependencies
     const { proof, run, stopReason } = live
     const output = run?.output()
+    await supervisor.refresh()
     await writeWithRetry(
       db,
       async tx => {
@@ -234,14 +235,15 @@ const changedFiles = (changed: readonly string[]): CheckResult => ({
   summary: `The command changed ${changed.length === 0 ? 'files' : namePaths(changed)}. Commit the change, or have Git ignore the files.`,
 })
 
-/** Moves a card on that waits for its gates in auto mode. */
+/** Moves a card on that waits for its gates in auto mode, or sends it back to its agent. */
 async function advance(
   tx: Transaction,
-  agents: Agents,
+  supervisor: Supervisor,
   { projectId, cardId }: OpenProof,
   trees: string,
 ): Promise<void> {
   const card = await readCard(tx, projectId, cardId)
-  if (trees !== '' && card?.status === 'completed' && card.nextColumnId === null)
-    await advancePipeline(tx, agents, projectId, cardId, trees)
+  if (trees === '' || card?.status !== 'completed' || card.nextColumnId !== null) return
+  if (await sendBack(tx, supervisor, card, trees)) return
+  await advancePipeline(tx, supervisor, projectId, cardId, trees)
 }

@@ -4,6 +4,7 @@ import { StatusReason } from '../contract/agents/agents.ts'
 import { defaultApprovalPolicy, ApprovalPolicy } from '../contract/agents/approvalPolicy.ts'
 import { ChangedAgentChoice } from '../contract/agents/agentChoice.ts'
 import { defaultSessionCards, SessionCards, Slots } from '../contract/agents/agentSlots.ts'
+import { defaultGateRounds, GateRounds } from '../contract/boards/gates.ts'
 import { GitName, maxBlockers } from '../contract/cards/cardOrder.ts'
 import { CardSource } from '../contract/cards/cardRecords.ts'
 import { Estimate, maxAssignees, Priority, type PlanEntries } from '../contract/cards/cardPlan.ts'
@@ -19,7 +20,6 @@ import {
   Position,
   Prompt,
   ReviewState,
-  ShellCommand,
   text,
   ImportedTitle,
   startsWithDay,
@@ -93,6 +93,7 @@ export const Project = v.strictObject({
   onSilence: v.optional(OnSilence, 'wait'),
   agentSlots: v.optional(Slots, null),
   sessionCards: v.optional(SessionCards, defaultSessionCards),
+  gateRounds: v.optional(GateRounds, defaultGateRounds),
   afterMerge: v.optional(ChangedAfterMerge, {}),
   /** The usage of the project's agents, including those of deleted cards. */
   tokens: v.optional(v.strictObject({ total: Count, sessions: Count }), { total: 0, sessions: 0 }),
@@ -124,7 +125,6 @@ export const Column = v.strictObject({
   closedColumnId: orNull(IntegerId),
   position: Position,
 })
-export const Script = v.strictObject({ projectId: IntegerId, name: ImportedName, command: ShellCommand })
 /** A schedule that creates cards. Its owner is specific to a server. */
 export const Schedule = v.strictObject({
   projectId: IntegerId,

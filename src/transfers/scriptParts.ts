@@ -1,7 +1,10 @@
+import * as v from 'valibot'
+import { ImportedName, IntegerId, ShellCommand } from '../contract/fields.ts'
 import * as rules from '../domain/automation/scripts.ts'
 import { exportedScripts } from '../store/projects/exports.ts'
 import { part } from './part.ts'
-import { Script } from './records.ts'
+
+const Script = v.strictObject({ projectId: IntegerId, name: ImportedName, command: ShellCommand })
 
 /** The scripts of projects, in order. An import runs none of them automatically. */
 export const scripts = part({

@@ -43,6 +43,7 @@ export const project = (row: VisibleProject, role: ProjectRole): InferOutput<typ
   onSilence: row.onSilence,
   agentSlots: row.agentSlots,
   sessionCards: row.sessionCards,
+  gateRounds: row.gateRounds,
   afterMerge: afterMergeOf(row),
   sandbox: sandboxOf(row),
   worktree: worktreeOf(row),

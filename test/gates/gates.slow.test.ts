@@ -13,7 +13,10 @@ let projectId: string
 let columns: { backlog: string; build: string; review: string; done: string }
 
 beforeAll(async () => {
-  const worker = { command: ['sh', '-c', 'echo "card $BOARD_CARD_ID" > work; echo done'], protocol: 'command' as const }
+  const worker = {
+    command: ['sh', '-c', 'echo "card $BOARD_CARD_ID" > work; echo turn >> log; echo done'],
+    protocol: 'command' as const,
+  }
   board = await startAgentBoard({ worker }, hasBubblewrap ? { sandbox: 'require' } : {})
 })
 afterAll(() => board.close())
@@ -187,17 +190,46 @@ describe('in auto mode', () => {
     expect(await gatesOf(id)).toEqual([])
   })
 
-  test('a card whose gate fails stays, and moves on after a check that passes', async () => {
-    await addGate('test -f ok')
+  test('a card whose gate fails goes back to its agent, as often as the project allows, and then waits for a person', async () => {
+    await board.client.projects.update({ id: projectId, gateRounds: 2 })
+    await addGate('echo "3 tests failed" >&2; test -f ok')
     const { id } = await worked({ autoMode: true })
-    const waiting = await eventually('the failure', async () => {
-      const card = await read(id)
-      return card.lastAgentAction?.detail?.includes('The gate tests has not passed.') ? card : undefined
-    })
+    const waiting = await eventually(
+      'the failure',
+      async () => {
+        const card = await read(id)
+        return card.lastAgentAction?.detail?.includes('The gate tests has not passed.') ? card : undefined
+      },
+      60_000,
+    )
     expect(waiting).toMatchObject({ columnId: columns.build, status: 'completed' })
+    const messages = await board.client.agents.messages({ projectId, cardId: id })
+    const rounds = messages
+      .map(({ content }) => content)
+      .filter(content => content.startsWith('Your work has not passed'))
+    expect(rounds.map(content => /round \d of \d/.exec(content)?.[0])).toEqual(['round 1 of 2', 'round 2 of 2'])
+    expect(rounds[0]).toContain('The command ended with exit code 1.\nThe end of its output:\n> 3 tests failed\n')
     writeFileSync(join(worktreeOf(id), 'ok'), '')
     await check(id)
     await eventually('the move', async () => (await read(id)).columnId === columns.done)
+  })
+
+  test('an agent that fixes the cause in a round moves the card on', async () => {
+    await addGate('test "$(wc -l < log)" -ge 2')
+    const { id } = await worked({ autoMode: true })
+    await eventually('the move', async () => (await read(id)).columnId === columns.done, 60_000)
+  })
+
+  test('a card whose project allows no rounds stays', async () => {
+    await board.client.projects.update({ id: projectId, gateRounds: 0 })
+    await addGate('false')
+    const { id } = await worked({ autoMode: true })
+    await eventually('the failure', async () =>
+      (await read(id)).lastAgentAction?.detail?.includes('The gate tests has not passed.'),
+    )
+    expect(
+      (await board.client.agents.messages({ projectId, cardId: id })).some(({ content }) => content.includes('round')),
+    ).toBe(false)
   })
 })
 

@@ -68,6 +68,7 @@ describe('creating a project', () => {
       onSilence: 'wait',
       agentSlots: null,
       sessionCards: 50,
+      gateRounds: 3,
       afterMerge: { moveToDone: false, removeWorktree: false },
       forge: defaultForge,
       sandbox: defaultSandbox,

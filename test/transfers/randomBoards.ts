@@ -210,6 +210,7 @@ const project = fc.record({
   onSilence: fc.constantFrom('wait', 'end'),
   agentSlots: fc.constantFrom(null, 3),
   sessionCards: fc.constantFrom(50, 7),
+  gateRounds: fc.constantFrom(3, 0),
   afterMerge: fc.constantFrom({}, { moveToDone: true }, { moveToDone: true, removeWorktree: false }),
   // The repositories of a file are imported if they exist and the importer has access to them.
   repositories: fc.constant([]),

@@ -27,6 +27,7 @@ interface EditOptions extends ChoiceOptions, ApprovalOptions, RepositoryOptions 
   onSilence?: OnSilence
   slots?: number | 'none'
   sessionCards?: number
+  gateRounds?: number
   afterMerge?: AfterMerge
 }
 
@@ -43,7 +44,7 @@ export function registerEdit(projects: Command): void {
     async (wanted: string | undefined, options: EditOptions) => {
       if (Object.keys(options).length === 0)
         throw usage('nothing to change', {
-          hint: `specify --name, --path, --org, --on-limit, --next, --on-silence, --slots, --session-cards, --after-merge or one of ${choiceFlags}, ${approvalFlags}, ${repositoryFlags}`,
+          hint: `specify --name, --path, --org, --on-limit, --next, --on-silence, --slots, --session-cards, --gate-rounds, --after-merge or one of ${choiceFlags}, ${approvalFlags}, ${repositoryFlags}`,
           see: 'board projects edit --help',
         })
       const context = await openUserContext(edit)
@@ -57,6 +58,7 @@ export function registerEdit(projects: Command): void {
         onSilence: options.onSilence,
         agentSlots: wordAsNull('none', options.slots),
         sessionCards: options.sessionCards,
+        gateRounds: options.gateRounds,
         afterMerge: options.afterMerge,
         approvalPolicy: await changedApprovals(context, id, options),
       })
@@ -110,6 +112,12 @@ const addTroubleOptions = (edit: Command): Command =>
       new Option(
         '--session-cards <number>',
         'maximum number of cards that an agent session can create (default: 50)',
+      ).argParser(countFromZero),
+    )
+    .addOption(
+      new Option(
+        '--gate-rounds <number>',
+        'how often a card in auto mode goes back to its agent because its gates failed (default: 3)',
       ).argParser(countFromZero),
     )
     .addOption(

@@ -1,9 +1,11 @@
 import type { Contract } from '../../../src/contract/index.ts'
 import type { Output } from '../../../src/contract/route.ts'
 import { useLoad } from '../app/load.ts'
+import { showMessage } from '../app/messages.ts'
 import { client } from '../app/session.ts'
 import { Button } from '../ui/Button.tsx'
 import { confirm } from '../ui/confirm.tsx'
+import { Form } from '../ui/Form.tsx'
 import { FormDialog } from '../ui/FormDialog.tsx'
 import { Choice, NumberInput, TextArea, TextInput, useFields } from '../ui/Inputs.tsx'
 import { Rows, useEditing, type EditProps } from '../ui/Rows.tsx'
@@ -48,10 +50,34 @@ export function GatesSection(props: SectionProps) {
           />
         )}
       </Rows>
+      {mayManage && <Rounds {...props} />}
       {editing.isOpen && places.value && (
         <Edit {...props} {...editing.dialog} gate={editing.edited} places={places.value} />
       )}
     </>
+  )
+}
+
+/** How often a card in auto mode goes back to its agent. */
+function Rounds({ project, onChange }: SectionProps) {
+  const { values, bind } = useFields({ gateRounds: project.gateRounds })
+  const save = async () => {
+    onChange(await client.projects.update({ id: project.id, ...values }))
+    showMessage('Saved the rounds.')
+  }
+  return (
+    <div className="panel">
+      <h3>Auto mode</h3>
+      <Form submit="Save rounds" onSubmit={save}>
+        <NumberInput
+          label="Rounds"
+          hint="How often a card goes back to its agent because its gates failed. Each round is a message to the agent."
+          min={0}
+          max={20}
+          {...bind('gateRounds')}
+        />
+      </Form>
+    </div>
   )
 }
 

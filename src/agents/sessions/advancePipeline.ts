@@ -4,7 +4,7 @@ import * as cards from '../../domain/cards/cards.ts'
 import { hasRoom } from '../../domain/boards/columnLimits.ts'
 import { changeCard } from '../../domain/cards/cardChanges.ts'
 import { readNext } from '../../domain/cards/pipeline.ts'
-import { hasProofsFor, isOpen, judge, requestChecks } from '../../domain/cards/proofs.ts'
+import { failuresOf, hasProofsFor, judge, requestChecks } from '../../domain/cards/proofs.ts'
 import { begin, end, findOpen, notStarted, start, type Agents } from '../../domain/agents/sessions.ts'
 import { isAsking } from '../../domain/agents/sessionStates.ts'
 import { requireMayStart, type Starter } from '../../domain/cards/startPermission.ts'
@@ -31,10 +31,16 @@ export async function advancePipeline(
   trees?: string,
 ): Promise<void> {
   const card = await readCard(tx, projectId, cardId)
-  if (!card || card.kind !== 'kanban' || card.autoMode === 0 || card.archivedAt !== null) return
-  if (card.columnType !== 'active' || stepOf(card)?.approval !== 'auto') return
-  await advanceCard(tx, agents, card, trees)
+  if (card && advancesByItself(card)) await advanceCard(tx, agents, card, trees)
 }
+
+/** Whether a card moves to its next step after a completed one. */
+export const advancesByItself = (card: CardRow): boolean =>
+  card.kind === 'kanban' &&
+  card.autoMode === 1 &&
+  card.archivedAt === null &&
+  card.columnType === 'active' &&
+  stepOf(card)?.approval === 'auto'
 
 /** Moves a completed card automatically, as `moveToNextStep` does. */
 export async function advanceCard(tx: Transaction, agents: Agents, card: CardRow, trees?: string): Promise<void> {
@@ -101,13 +107,8 @@ async function moveToNextStep(
 /** Runs the gates on the way to a column. When all have passed, the board advances the card; otherwise, the card waits for a person. */
 async function runGates(tx: Transaction, card: CardRow, column: ColumnRow, trees: string | undefined): Promise<void> {
   const gates = await listGatesBetween(tx, card.columnId, column.id)
-  const checks = await judge(tx, card, gates, trees)
-  const isKnown = trees !== undefined && checks.every(({ proof }) => proof && !isOpen(proof))
-  const failed = checks.find(({ reason, proof }) => reason !== null && proof && proof.trees === trees)
-  if (isKnown && failed) {
-    const message = `The gate ${failed.gate.name} has not passed. ${failed.reason}`
-    await changeCard(tx, card, { lastAgentAction: notStarted(tx, { message }) })
-    return
-  }
-  await requestChecks(tx, card, gates, trees, undefined)
+  const [failed] = failuresOf(await judge(tx, card, gates, trees), trees)
+  if (failed === undefined) return void (await requestChecks(tx, card, gates, trees, undefined))
+  const message = `The gate ${failed.gate.name} has not passed. ${failed.reason}`
+  await changeCard(tx, card, { lastAgentAction: notStarted(tx, { message }) })
 }

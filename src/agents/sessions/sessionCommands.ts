@@ -3,13 +3,13 @@ import { Problem, refuse } from '../../contract/errors.ts'
 import { hasBegun } from '../../domain/agents/budgetPauses.ts'
 import { isAsking, isPaused } from '../../domain/agents/sessionStates.ts'
 import { requireBudget } from '../../domain/agents/budgetState.ts'
-import type { Caller } from '../../domain/accounts/caller.ts'
+import { changeCard } from '../../domain/cards/cardChanges.ts'
 import * as cards from '../../domain/cards/cards.ts'
 import { requireUnblocked } from '../../domain/cards/dependencies.ts'
 import { begin, cancelled, end, findOpen, reopen, start } from '../../domain/agents/sessions.ts'
 import { requireStartable } from '../../domain/cards/startOrHold.ts'
 import { startNow } from '../../domain/agents/sessionWaits.ts'
-import { requireMayStart } from '../../domain/cards/startPermission.ts'
+import { requireMayStart, type Starter } from '../../domain/cards/startPermission.ts'
 import { firstPrompt } from '../../domain/cards/pipelineSteps.ts'
 import type { CardRow } from '../../store/cards/cards.ts'
 import type { Database, Transaction } from '../../store/engine/database.ts'
@@ -44,7 +44,21 @@ export async function send(
   const open = await findOpen(tx, card.id)
   if (open && !isAsking(open)) await requireBudget(tx, open, hasBegun(open))
   const session = open && !isAsking(open) ? open : await reopenOrBegin(tx, supervisor, card, ref.caller)
+  if (card.gateRounds > 0) await changeCard(tx, card, { gateRounds: 0 })
   return queueMessage(tx, session, content, given)
+}
+
+/**
+ * Sends a message of the board to a card's agent, which continues its last session or starts a new one.
+ * @throws Problem AGENT_UNAVAILABLE, BUDGET_EXHAUSTED, CARD_BLOCKED
+ */
+export async function continueWork(
+  tx: Transaction,
+  supervisor: Supervisor,
+  card: CardRow,
+  content: string,
+): Promise<void> {
+  await queueMessage(tx, await reopenOrBegin(tx, supervisor, card, 'board'), content)
 }
 
 /** Cancels a card's agent. Files that the agent wrote stay. @throws Problem CARD_NOT_FOUND, AGENT_NOT_RUNNING */
@@ -125,7 +139,7 @@ async function reopenOrBegin(
   tx: Transaction,
   supervisor: Supervisor,
   card: CardRow,
-  by: Caller,
+  by: Starter,
   force = false,
 ): Promise<SessionRow> {
   const latest = await readLatestSession(tx, card.id)

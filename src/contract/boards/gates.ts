@@ -5,6 +5,9 @@ import { del, get, manager, post, put, viewer } from '../route.ts'
 
 /** The maximum number of gates of a project. */
 export const maxGates = 50
+/** How often a card in auto mode goes back to its agent because its gates failed. */
+export const GateRounds = integer(0, 20)
+export const defaultGateRounds = 3
 /** The longest time limit of a gate's command. */
 export const maxGateMinutes = 24 * 60
 

@@ -10,6 +10,7 @@ import { OnSilence } from '../agents/silence.ts'
 import { ChangedUsageLimits, UsageLimits } from '../agents/usageLimits.ts'
 import { ChangedWorktree, ProjectWorktree, WorktreeSettings } from './worktree.ts'
 import { SessionCards, Slots } from '../agents/agentSlots.ts'
+import { GateRounds } from '../boards/gates.ts'
 import { FolderPath, Repositories, RepositoryRef } from '../forges/repositories.ts'
 import { del, get, manager, member, patch, post, user, userOr, viewer } from '../route.ts'
 
@@ -31,6 +32,8 @@ export const Project = v.object({
   agentSlots: Slots,
   /** The number of cards that each session of its agents can create. */
   sessionCards: SessionCards,
+  /** How often a card in auto mode goes back to its agent because its gates failed. */
+  gateRounds: GateRounds,
   afterMerge: AfterMerge,
   sandbox: SandboxSettings,
   worktree: WorktreeSettings,
@@ -94,6 +97,7 @@ const UpdateProject = v.strictObject({
   onSilence: v.optional(OnSilence),
   agentSlots: v.optional(Slots),
   sessionCards: v.optional(SessionCards),
+  gateRounds: v.optional(GateRounds),
   afterMerge: v.optional(ChangedAfterMerge),
   sandbox: v.optional(ChangedSandbox),
   worktree: v.optional(ChangedWorktree),
@@ -166,6 +170,7 @@ export const projects = {
         'onSilence',
         'agentSlots',
         'sessionCards',
+        'gateRounds',
         'afterMerge',
         'sandbox',
         'worktree',

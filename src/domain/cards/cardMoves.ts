@@ -78,7 +78,7 @@ async function moveCard(
   const change = {
     ...(await insertIntoOrder(tx, card, column, to.position)),
     ...(entersActive && { deferred: automation || !mayStart(ref.caller, card.kind) }),
-    ...(column.id !== card.columnId && { nextColumnId: null, ...pullableAfter(ref, card) }),
+    ...(column.id !== card.columnId && { nextColumnId: null, gateRounds: 0, ...pullableAfter(ref, card) }),
     ...heldFields(tx, hold),
   }
   const moved = await changePlace(tx, card, change)

@@ -148,6 +148,12 @@ export interface Checks {
   reconcile(tx: Transaction): void
 }
 
+/** The gates that failed for a card's files. Empty while a gate has no result. */
+export function failuresOf(judged: readonly CardGate[], trees: string | undefined): CardGate[] {
+  const areKnown = judged.every(({ proof }) => proof && !isOpen(proof))
+  return areKnown ? judged.filter(({ reason, proof }) => reason !== null && proof!.trees === trees) : []
+}
+
 /** A user or agent who asks for a check. */
 const nameOf = ({ displayName, email }: Pick<Caller, 'displayName' | 'email'>): string =>
   displayName || email || 'the operator'

@@ -59,6 +59,7 @@ export interface ProjectChange extends Partial<AgentChoice> {
   onSilence?: OnSilence
   agentSlots?: number | null
   sessionCards?: number
+  gateRounds?: number
   afterMerge?: Partial<AfterMerge>
   sandbox?: InferOutput<typeof ChangedSandbox>
   worktree?: InferOutput<typeof ChangedWorktree>
@@ -158,6 +159,7 @@ export async function update(
       ...(change.onSilence && { onSilence: change.onSilence }),
       ...(change.agentSlots !== undefined && { agentSlots: change.agentSlots }),
       ...(change.sessionCards !== undefined && { sessionCards: change.sessionCards }),
+      ...(change.gateRounds !== undefined && { gateRounds: change.gateRounds }),
       ...(change.afterMerge && { afterMerge: JSON.stringify({ ...afterMergeOf(project), ...change.afterMerge }) }),
       ...(change.forge && (await changedForge(tx, caller, project, change.forge))),
       ...(change.worktree && storedWorktree(project, change.worktree)),

@@ -137,6 +137,8 @@ export const cardFields = {
   startAt: text().orNull(),
   /** Whether the card waits for that time. A flag, because lists do not compare times. Cleared when the start is due. */
   startHeld: flag().initially(false),
+  /** How often the card has gone back to its agent because gates failed, since it moved or a person continued it. */
+  gateRounds: number().initially(0),
   /** The account whose permissions apply to the automatic start. */
   starterUserId: id().orNull(),
   starterKeyId: id().orNull(),

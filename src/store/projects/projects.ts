@@ -1,4 +1,5 @@
 import { defaultSessionCards } from '../../contract/agents/agentSlots.ts'
+import { defaultGateRounds } from '../../contract/boards/gates.ts'
 import { defaultAfterMerge, type AfterMerge } from '../../contract/forges/afterMerge.ts'
 import type { AgentChoice } from '../../contract/agents/agentChoice.ts'
 import { defaultApprovalPolicy, type ApprovalPolicy } from '../../contract/agents/approvalPolicy.ts'
@@ -43,6 +44,7 @@ export const projectFields = {
   onSilence: text<OnSilence>().initially('wait'),
   agentSlots: number().orNull(),
   sessionCards: number().initially(defaultSessionCards),
+  gateRounds: number().initially(defaultGateRounds),
   /** Differences from the default. */
   afterMerge: json<Partial<AfterMerge>>().initially('{}'),
   /** Differences from the default. */
@@ -215,6 +217,7 @@ export const updateProject = async (
     | 'onSilence'
     | 'agentSlots'
     | 'sessionCards'
+    | 'gateRounds'
     | 'afterMerge'
     | 'sandbox'
     | 'worktree'

@@ -43,6 +43,7 @@ CREATE TABLE cards (
   -- The starter has no foreign keys: a deleted starter has no rights.
   start_at TEXT,
   start_held INTEGER NOT NULL DEFAULT 0,
+  gate_rounds INTEGER NOT NULL DEFAULT 0,
   starter_user_id INTEGER,
   starter_key_id INTEGER,
   due_at TEXT,

@@ -21,6 +21,7 @@ CREATE TABLE projects (
   credential_id INTEGER REFERENCES credentials(id) ON DELETE SET NULL,
   agent_slots INTEGER,
   session_cards INTEGER NOT NULL DEFAULT 50,
+  gate_rounds INTEGER NOT NULL DEFAULT 3,
   approval_policy TEXT NOT NULL DEFAULT '{"default":"ask","allow":[],"refuse":[]}',
   usage_limits TEXT NOT NULL DEFAULT '{"onLimit":"stop","next":[]}',
   on_silence TEXT NOT NULL DEFAULT 'wait',

@@ -111,6 +111,7 @@ export const examples = (seed: Seed): Examples => {
         onSilence: 'end',
         agentSlots: 4,
         sessionCards: 20,
+        gateRounds: 5,
         afterMerge: { moveToDone: true, removeWorktree: false },
         usageLimits: { onLimit: 'next', next: [{ agent: 'fixture', profile: null, credentialId: null }] },
       },
