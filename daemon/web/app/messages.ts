@@ -25,20 +25,25 @@ interface MessageAction {
  * @param id - the subject: the message replaces an earlier one about it, and `dismiss` closes it
  */
 export function showMessage(text: string, action?: MessageAction, id = text): void {
-  const onClick = () => {
-    messages.close(id)
-    action?.run()
-  }
-  messages.add({ id, description: text, actionProps: action && { children: action.label, onClick } })
+  messages.add({ id, description: text, actionProps: buttonOf(id, action) })
 }
+
+const buttonOf = (id: string, action: MessageAction | undefined) =>
+  action && {
+    children: action.label,
+    onClick: () => {
+      messages.close(id)
+      action.run()
+    },
+  }
 
 /** The shown errors of requests that the server did not answer. */
 const unanswered = new Set<string>()
 
 /** Shows an error until the person closes it, goes to another page, or its cause ends. @param id - as for `showMessage` */
-export function showError(error: unknown, id = reasonOf(error)): void {
+export function showError(error: unknown, id = reasonOf(error), action?: MessageAction): void {
   if (error instanceof Unreachable) unanswered.add(id)
-  messages.add({ id, description: reasonOf(error), type: 'failure', timeout: 0 })
+  messages.add({ id, description: reasonOf(error), type: 'failure', timeout: 0, actionProps: buttonOf(id, action) })
 }
 
 /** Closes the message about a subject. */

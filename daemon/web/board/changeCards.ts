@@ -161,11 +161,25 @@ function carryOut(session: BoardSession, type: Change['type'], moves: readonly M
 function revertMove(session: BoardSession, move: Move, error: unknown): void {
   session.set(state => withMoveRefused(state, move.id))
   dismiss(changeMessage)
-  if ((error as Partial<ApiFailure>).code === 'COLUMN_FULL') return offerForce(session, move, reasonOf(error))
+  const { code } = error as Partial<ApiFailure>
+  if (code === 'COLUMN_FULL') return offerForce(session, move, reasonOf(error))
   const text = `Card ${move.cardId} was not moved: ${reasonOf(error)}`
-  showError(new Error(text), refusal(move.cardId))
+  showError(
+    new Error(text),
+    refusal(move.cardId),
+    code === 'GATE_NOT_PASSED' ? runGates(session, move.cardId) : undefined,
+  )
   announce(text)
 }
+
+/** The button that runs the gates of a card which has not passed them. */
+const runGates = ({ projectId }: BoardSession, cardId: string) => ({
+  label: 'Run gates',
+  run: () =>
+    void client.proofs
+      .check({ projectId, cardId })
+      .then(() => showMessage(`The gates of card ${cardId} run.`), showError),
+})
 
 /** The moves into a full column since the last question. One question covers all of them. */
 let overfull: Move[] = []
