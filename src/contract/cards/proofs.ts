@@ -68,6 +68,7 @@ export const proofs = {
     audited: { target: 'card', detail: ['gateId'] },
     at: 'machine',
     who: member('scripts.run'),
+    tool: { name: 'check_card', title: 'Check a card', group: 'run', does: 'changes', openWorld: true },
     summary: "Check a card: run its gates that have no valid proof for the card's files",
     details:
       'Without gateId, runs the gates of its column and those of the merge. Gates that passed for the same files do not run again.',
