@@ -202,7 +202,7 @@ describe('in auto mode', () => {
       },
       60_000,
     )
-    expect(waiting).toMatchObject({ columnId: columns.build, status: 'completed' })
+    expect(waiting).toMatchObject({ columnId: columns.build, status: 'completed', statusReason: 'gate' })
     const messages = await board.client.agents.messages({ projectId, cardId: id })
     const rounds = messages
       .map(({ content }) => content)
@@ -212,6 +212,7 @@ describe('in auto mode', () => {
     writeFileSync(join(worktreeOf(id), 'ok'), '')
     await check(id)
     await eventually('the move', async () => (await read(id)).columnId === columns.done)
+    expect((await read(id)).statusReason).toBeNull()
   })
 
   test('an agent that fixes the cause in a round moves the card on', async () => {

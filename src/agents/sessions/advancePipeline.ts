@@ -110,5 +110,5 @@ async function runGates(tx: Transaction, card: CardRow, column: ColumnRow, trees
   const [failed] = failuresOf(await judge(tx, card, gates, trees), trees)
   if (failed === undefined) return void (await requestChecks(tx, card, gates, trees, undefined))
   const message = `The gate ${failed.gate.name} has not passed. ${failed.reason}`
-  await changeCard(tx, card, { lastAgentAction: notStarted(tx, { message }) })
+  await changeCard(tx, card, { statusReason: 'gate', lastAgentAction: notStarted(tx, { message }) })
 }

@@ -41,6 +41,8 @@ export const StatusReason = v.picklist([
   'slots',
   /** The session is queued, and its card got blockers or a start time before its work started. */
   'blocked',
+  /** The work is completed, but a gate has failed, and the card has used up its rounds. A user decides. */
+  'gate',
 ])
 export type StatusReason = v.InferOutput<typeof StatusReason>
 /**

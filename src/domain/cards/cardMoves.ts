@@ -78,13 +78,19 @@ async function moveCard(
   const change = {
     ...(await insertIntoOrder(tx, card, column, to.position)),
     ...(entersActive && { deferred: automation || !mayStart(ref.caller, card.kind) }),
-    ...(column.id !== card.columnId && { nextColumnId: null, gateRounds: 0, ...pullableAfter(ref, card) }),
+    ...(column.id !== card.columnId && { nextColumnId: null, ...withoutGates(card), ...pullableAfter(ref, card) }),
     ...heldFields(tx, hold),
   }
   const moved = await changePlace(tx, card, change)
   await announceProgress(tx, agents, card, moved, byOf(ref))
   return starts ? startOrHold(tx, agents, moved, ref.caller!, hold, to.force) : moved
 }
+
+/** A card that moved starts with no failed gates. */
+const withoutGates = ({ statusReason }: CardRow): CardChange => ({
+  gateRounds: 0,
+  ...(statusReason === 'gate' && { statusReason: null }),
+})
 
 /** Requires the proofs of the gates that a card passes on its way to a column. @throws Problem GATE_NOT_PASSED */
 export async function requireWay(
