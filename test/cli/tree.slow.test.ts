@@ -12,8 +12,9 @@ import { startSlotlessBoard } from '../support/contract/seed.ts'
 
 /** Commands that need no sign-in. */
 const open = /^(auth (setup|login|register|status|logout)|api|browse)\b/
-/** Commands that end the work of others here: they come last. */
-const ends = /(delete|archive|revoke|clear|complete)$/
+/** Commands that end the work of others here: they come last, and the deletion of a board with its gates at the very end. */
+const ends = [/(delete|archive|revoke|clear|complete)$/, /^boards delete$/]
+const rankOf = (name: string) => ends.filter(pattern => pattern.test(name)).length
 /** The exit codes of commands that fail because of the state of the board, or an empty stdin. */
 const otherwise: Record<string, number> = {
   'agents answer': 5,
@@ -73,7 +74,7 @@ afterAll(async () => {
 const working = () =>
   commands
     .filter(command => !/^(events|mcp|ui|auth logout)$/.test(nameOf(command)) && !local.test(nameOf(command)))
-    .toSorted((a, b) => Number(ends.test(nameOf(a))) - Number(ends.test(nameOf(b))))
+    .toSorted((a, b) => rankOf(nameOf(a)) - rankOf(nameOf(b)))
 
 const exitsOf = (results: readonly Result[]) =>
   Object.fromEntries(results.map(({ name, code }) => [name, code]).toSorted())
