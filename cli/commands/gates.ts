@@ -43,7 +43,7 @@ const addPlaceOptions = (command: Command): Command =>
   command
     .option('--column <column>', 'check cards that move forward from this column (name or ID)')
     .addOption(new Option('--merge', 'check cards before they are merged').conflicts('column'))
-const minutesOption = ['--minutes <count>', 'time limit of the command', count] as const
+const minutesOption = ['--minutes <number>', 'time limit of the command', count] as const
 
 export function register(gates: Command): void {
   const list = gates

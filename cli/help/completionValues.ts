@@ -52,6 +52,7 @@ const sources: Record<string, Source> = {
     (await client.monitors.listProject({ projectId: (await project()).id }))
       .filter(({ cardId }) => cardId === card)
       .map(({ id, description, command }) => ({ value: id, about: description ?? command })),
+  gate: async ({ client, project }) => candidatesByName(await client.gates.list({ projectId: (await project()).id })),
   script: async ({ client, project }) =>
     candidatesByName(await client.scripts.list({ projectId: (await project()).id })),
   schedule: async ({ client, project }) =>

@@ -15,11 +15,11 @@ import { lazyPart } from '../ui/lazyPart.tsx'
 import { useTitle } from '../ui/Page.tsx'
 import { actionOf, adding, boardDialog, boardRoute, editing, canChange, useCanChange } from './actions.ts'
 import { changeMessage } from './changeCards.ts'
-import { boardFilters } from './boardFilters.ts'
 import { BoardHead } from './BoardHead.tsx'
 import { BoardSession } from './boardSession.ts'
 import { ColumnView } from './ColumnView.tsx'
 import { ColumnTabs } from './ColumnTabs.tsx'
+import { lastViews } from './lastViews.ts'
 import { loadDragging } from './loadDragging.ts'
 import { hearKeys } from './keys.ts'
 import { SelectionBar } from './SelectionBar.tsx'
@@ -89,8 +89,8 @@ function useViewInAddress(session: BoardSession, { cardId, filter = '', sort }: 
     navigate(boardRoute(session, cardId), { replace: true })
   }, [text, order])
   useEffect(() => {
-    if (shown !== undefined) boardFilters.set(shown, text)
-  }, [shown, text])
+    if (shown !== undefined) lastViews.set(shown, { filter: text, sort: order === 'board' ? undefined : order })
+  }, [shown, text, order])
 }
 
 /** Closes the new card, the dialog and the undo of the board that the person leaves. */

@@ -1,4 +1,4 @@
-import { boardFilters } from '../board/boardFilters.ts'
+import { lastViews } from '../board/lastViews.ts'
 import { useEffect, useRef } from 'react'
 import { mergedWords } from '../../../src/boardModel/mergedWords.ts'
 import { pullRequestWords } from '../../../src/boardModel/pullRequests.ts'
@@ -89,7 +89,7 @@ function Head({ isPage, onClose }: Required<Pick<CardViewProps, 'isPage' | 'onCl
           {isPage && (
             <a
               className="button plain"
-              href={hrefOf({ name: 'board', projectId, boardId: card.boardId, filter: boardFilters.get(card.boardId) })}
+              href={hrefOf({ name: 'board', projectId, boardId: card.boardId, ...lastViews.get(card.boardId) })}
             >
               <Icon name="back" /> Board
             </a>
