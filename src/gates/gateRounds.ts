@@ -30,7 +30,7 @@ export async function sendBack(
   if (column === undefined) return false
   const failed = failuresOf(await judge(tx, card, await listGatesBetween(tx, card.columnId, column.id), trees), trees)
   const rounds = (await readProject(tx, card.projectId))?.gateRounds ?? 0
-  if (failed.length === 0 || card.gateRounds >= rounds) return false
+  if (failed.length === 0 || failed.some(isOfBoard) || card.gateRounds >= rounds) return false
   const round = card.gateRounds + 1
   const texts = await Promise.all(failed.map(each => describeFailure(tx, each)))
   const message = [
@@ -50,6 +50,9 @@ export async function sendBack(
   insertAuditRow(tx, bySystem('agents.continue', { kind: 'card', id: card.id }, 'gate'))
   return true
 }
+
+/** Whether a command could not run, which the agent cannot change. */
+const isOfBoard = ({ proof }: CardGate): boolean => proof!.status === 'error' && proof!.exitCode === null
 
 const countOf = (gates: number): string => (gates === 1 ? 'a gate' : `${gates} gates`)
 const closing = 'Fix the cause. Do not weaken the check. The gates run again when you have finished.'

@@ -35,11 +35,11 @@ const unaudited: Record<string, string[]> = {
   'They change the board and not the rights of a user. The card’s activity and the events report them.': [
     'boards.create, boards.reorder, boards.update, columns.create, columns.reorder, columns.update',
     'cards.update, cards.restore, cards.view, cards.setWatching, cards.archive, cards.unarchive, cards.complete, cards.setAutoMode, cards.setPipeline',
-    'external.archive, projects.reorder, projects.opened, projects.markAllRead, scripts.reorder, attachments.create, comments.create, comments.update',
+    'external.archive, projects.reorder, projects.opened, projects.markAllRead, gates.reorder, scripts.reorder, attachments.create, comments.create, comments.update',
     'preSessions.accept, panelStates.set, panelStates.delete, templates.create, templates.update, organizations.update',
   ],
   'They stop work or query work that is already running.': [
-    'agents.cancel, external.cancelAgent, preSessions.cancel, scripts.cancel, agents.summary, previews.stop',
+    'agents.cancel, external.cancelAgent, preSessions.cancel, proofs.cancel, scripts.cancel, agents.summary, previews.stop',
   ],
   'They test existing settings and change nothing.': [
     'oidc.test, logs.testExport, credentials.verify, webhooks.test, webhooks.redeliver',

@@ -68,9 +68,10 @@ function whyNotPassed(
   if (proof.status === 'queued') return 'It waits to run.'
   if (proof.status === 'running') return 'It is running.'
   if (proof.definition !== definitionOf(gate)) return 'Its command has changed since it ran.'
-  if (proof.status === 'superseded' || proof.trees !== trees) return 'The files have changed since it ran.'
-  if (proof.status === 'passed') return null
-  return `It failed: ${proof.summary}`
+  // A check that ended before its command started knows no files.
+  if (proof.status === 'superseded' || (proof.trees !== trees && proof.trees !== ''))
+    return 'The files have changed since it ran.'
+  return proof.status === 'passed' && proof.trees === trees ? null : `It failed: ${proof.summary}`
 }
 
 /** The gates that are ahead of a card: those of its column, of the later columns of its board, and of the merge. */
