@@ -13,7 +13,7 @@ import { removeUnneeded, type Removal } from './removeWorktree.ts'
 import { noteMerged } from './mergedWork.ts'
 import { isOtherwiseMerged, mergeRepositories, type MergedRepository, type MergeOptions } from './mergeRepositories.ts'
 import { find as findProject } from '../domain/projects/projects.ts'
-import { requireMergeProofs, withTrees } from './provedTrees.ts'
+import { requireMergeProofs, withProofs } from './provedTrees.ts'
 import { workIn } from './repositoryWork.ts'
 import type { Agents } from '../domain/agents/sessions.ts'
 
@@ -115,8 +115,9 @@ async function finish(
     return { ...nothingDone, problem: 'The card has work in other repositories that is not merged.' }
   const moves = moveToDone && merged.columnType !== 'done' && merged.archivedAt === null
   const moveToDoneColumn = async () => {
-    const proved = await withTrees(worktrees, db, ref)
-    await db.transaction(tx => complete(tx, agents, proved), actorOf(caller))
+    await withProofs({ db, worktrees }, ref, proved =>
+      db.transaction(tx => complete(tx, agents, proved), actorOf(caller)),
+    )
   }
   const movedToDone = moves && (await attempt(moveToDoneColumn))
   const hasWorktree = merged.worktreePath !== null && merged.worktreeManaged === 1

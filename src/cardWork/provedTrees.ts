@@ -1,11 +1,10 @@
 import { Problem } from '../contract/errors.ts'
 import type { Caller } from '../domain/accounts/caller.ts'
 import { find as findCard, type CardRef } from '../domain/cards/cards.ts'
-import { listGatesAhead, listMergeGates, requireProofs } from '../domain/cards/proofs.ts'
+import { listMergeGates, requireProofs, TreesUnread } from '../domain/cards/proofs.ts'
 import { find as findProject } from '../domain/projects/projects.ts'
 import { findProjectRepository } from '../git/checkoutState.ts'
 import { treesOf } from '../git/commits.ts'
-import { hasGates, listGatesBetween } from '../store/boards/gates.ts'
 import type { CardRow } from '../store/cards/cards.ts'
 import type { Database, Reader } from '../store/engine/database.ts'
 import type { DiffOptions } from '../worktrees/comparison.ts'
@@ -39,25 +38,26 @@ export const listProvableTrees = (
     throw error
   })
 
-/**
- * Adds to a card the trees of its current files, if gates are on its way. Call it before the transaction of a step that requires proofs.
- * @param toColumnId the target of a move; by default, all gates ahead of the card count
- * @throws Problem CARD_NOT_FOUND; CONFLICT if Git fails
- */
-export async function withTrees<Ref extends CardRef>(
-  worktrees: Worktrees,
-  db: Reader,
-  ref: Ref,
-  toColumnId?: number,
-): Promise<Ref> {
-  if (!(await hasGates(db, ref.projectId))) return ref
-  const card = await findCard(db, ref)
-  const gates =
-    toColumnId === undefined ? await listGatesAhead(db, card) : await listGatesBetween(db, card.columnId, toColumnId)
-  if (gates.length === 0) return ref
-  const trees = await listProvableTrees(worktrees, db, card, await findProject(db, ref.projectId))
-  return trees === undefined ? ref : { ...ref, trees: textOfTrees(trees) }
+/** The trees of a card's current files as one text; null if there is nothing to prove. @throws Problem CARD_NOT_FOUND, CONFLICT */
+export async function readTrees(worktrees: Worktrees, db: Reader, ref: CardRef): Promise<string | null> {
+  const [card, project] = [await findCard(db, ref), await findProject(db, ref.projectId)]
+  const trees = await listProvableTrees(worktrees, db, card, project)
+  return trees === undefined ? null : textOfTrees(trees)
 }
+
+/**
+ * Takes a step that can require proofs. If gates are on the way, reads the card's files, and takes the step again.
+ * @throws what the step throws; Problem CONFLICT if Git fails
+ */
+export const withProofs = <Ref extends CardRef, Result>(
+  { worktrees, db }: ProofDependencies,
+  ref: Ref,
+  step: (ref: Ref) => Promise<Result>,
+): Promise<Result> =>
+  step(ref).catch(async (error: unknown) => {
+    if (!(error instanceof TreesUnread)) throw error
+    return step({ ...ref, trees: await readTrees(worktrees, db, ref) })
+  })
 
 /**
  * Requires that a card has passed the gates of the merge.
@@ -73,7 +73,7 @@ export async function requireMergeProofs(
   const gates = await listMergeGates(db, card.projectId)
   if (gates.length === 0) return undefined
   const found = await listProvableTrees(worktrees, db, card, project)
-  const trees = found && textOfTrees(found)
+  const trees = found ? textOfTrees(found) : null
   await db.transaction(tx => requireProofs(tx, { card, gates, trees, caller, force }))
   return force ? undefined : found
 }

@@ -3,7 +3,7 @@ import { approveStep } from '../../../src/agents/sessions/advancePipeline.ts'
 import { approvePlan } from '../../../src/agents/sessions/questions/approvePlan.ts'
 import * as sessionCommands from '../../../src/agents/sessions/sessionCommands.ts'
 import type { Contract } from '../../../src/contract/index.ts'
-import { withTrees } from '../../../src/cardWork/provedTrees.ts'
+import { withProofs } from '../../../src/cardWork/provedTrees.ts'
 import { mergeCard } from '../../../src/cardWork/mergeCard.ts'
 import { resumeAfterMessage } from '../../../src/pullRequests/stopLoop.ts'
 import type { Call, Handlers } from '../../http/handlers.ts'
@@ -39,10 +39,8 @@ export const agentWrites = (
       audit?.addFields(await approvePlan(db, supervisor, { projectId, cardId, caller }, answer))
     },
     summary: async ref => ({ summary: await sessionCommands.summarizeWork(db, supervisor, ref) }),
-    approveAuto: async (given, call) => {
-      const ref = await withTrees(app.worktrees, db, withCaller(given, call))
-      return startingWrite(app, call, tx => approveStep(tx, supervisor, ref))
-    },
+    approveAuto: (given, call) =>
+      withProofs(app, withCaller(given, call), ref => startingWrite(app, call, tx => approveStep(tx, supervisor, ref))),
     merge: async ({ projectId, cardId, ...options }, { caller }) => {
       const dependencies = { db, worktrees: app.worktrees, agents: supervisor, removal: removalOf(app) }
       const { repositories: all, after } = await mergeCard(dependencies, { projectId, cardId, caller }, options)

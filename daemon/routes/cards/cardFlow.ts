@@ -1,6 +1,6 @@
 import type { App } from '../../../src/app.ts'
 import type { cardFlow } from '../../../src/contract/cards/cardFlow.ts'
-import { withTrees } from '../../../src/cardWork/provedTrees.ts'
+import { withProofs } from '../../../src/cardWork/provedTrees.ts'
 import { edit } from '../../../src/domain/cards/cardEdits.ts'
 import * as cardMoves from '../../../src/domain/cards/cardMoves.ts'
 import { complete } from '../../../src/domain/cards/completion.ts'
@@ -12,11 +12,10 @@ import { startingWrite } from './startingWrite.ts'
 
 /** The routes that move a card through its columns and its pipeline. */
 export const cardFlowRoutes = (app: Pick<App, 'db' | 'supervisor' | 'worktrees'>): Handlers<typeof cardFlow> => ({
-  move: async ({ projectId, cardId, ...to }, call) => {
-    const given = { projectId, cardId, ifMatch: call.ifMatch, caller: call.caller }
-    const ref = await withTrees(app.worktrees, app.db, given, to.columnId)
-    return startingWrite(app, call, tx => cardMoves.move(tx, app.supervisor, ref, to), cardFor(call.caller))
-  },
+  move: ({ projectId, cardId, ...to }, call) =>
+    withProofs(app, { projectId, cardId, ifMatch: call.ifMatch, caller: call.caller }, ref =>
+      startingWrite(app, call, tx => cardMoves.move(tx, app.supervisor, ref, to), cardFor(call.caller)),
+    ),
   archive: (ref, call) =>
     call.write(tx => cardMoves.archive(tx, app.supervisor, { ...ref, caller: call.caller }), cardFor(call.caller)),
   unarchive: ({ force, ...ref }, call) =>
@@ -26,10 +25,10 @@ export const cardFlowRoutes = (app: Pick<App, 'db' | 'supervisor' | 'worktrees'>
       tx => cardMoves.unarchive(tx, app.supervisor, { ...ref, caller: call.caller }, force),
       cardFor(call.caller),
     ),
-  complete: async ({ force, ...given }, call) => {
-    const ref = await withTrees(app.worktrees, app.db, { ...given, caller: call.caller })
-    return call.write(tx => complete(tx, app.supervisor, ref, force))
-  },
+  complete: ({ force, ...given }, call) =>
+    withProofs(app, { ...given, caller: call.caller }, ref =>
+      call.write(tx => complete(tx, app.supervisor, ref, force)),
+    ),
   activate: ({ force, ...ref }, call) =>
     startingWrite(app, call, tx => cardMoves.activate(tx, app.supervisor, { ...ref, caller: call.caller }, force)),
   setAutoMode: ({ enabled, ...ref }, call) =>

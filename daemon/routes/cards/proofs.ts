@@ -1,9 +1,10 @@
 import type { App } from '../../../src/app.ts'
-import { withTrees } from '../../../src/cardWork/provedTrees.ts'
+import { readTrees } from '../../../src/cardWork/provedTrees.ts'
 import type { proofs as contract } from '../../../src/contract/cards/proofs.ts'
 import { find as findGate } from '../../../src/domain/boards/gates.ts'
 import * as cards from '../../../src/domain/cards/cards.ts'
 import * as proofs from '../../../src/domain/cards/proofs.ts'
+import { hasGates } from '../../../src/store/boards/gates.ts'
 import { gate as gateView, proof as proofView, proofDetail } from '../../../src/views/gates.ts'
 import type { Handlers } from '../../http/handlers.ts'
 
@@ -14,9 +15,9 @@ export const proofsRoutes = ({
   worktrees,
 }: Pick<App, 'db' | 'gates' | 'worktrees'>): Handlers<typeof contract> => ({
   list: async ref => {
-    const { trees } = await withTrees(worktrees, db, ref as cards.CardRef)
     const card = await cards.find(db, ref)
-    const judged = await proofs.judge(db, card, await proofs.listGatesAhead(db, card), trees)
+    const gates = await proofs.listGatesAhead(db, card)
+    const judged = gates.length === 0 ? [] : await proofs.judge(db, card, gates, await readTrees(worktrees, db, ref))
     return judged.map(({ gate, proof, reason }) => ({
       gate: gateView(gate),
       passed: reason === null,
@@ -31,7 +32,7 @@ export const proofsRoutes = ({
     return proofDetail(proof.status === 'running' ? { ...proof, ...output } : proof)
   },
   check: async ({ gateId, ...ref }, call) => {
-    const { trees } = await withTrees(worktrees, db, ref as cards.CardRef)
+    const trees = (await hasGates(db, ref.projectId)) ? await readTrees(worktrees, db, ref) : null
     return call.write(
       async tx => {
         const card = await cards.find(tx, ref)

@@ -1,7 +1,7 @@
 import type { App } from '../../../src/app.ts'
 import { cancel } from '../../../src/agents/sessions/sessionCommands.ts'
 import type { Contract } from '../../../src/contract/index.ts'
-import { withTrees } from '../../../src/cardWork/provedTrees.ts'
+import { withProofs } from '../../../src/cardWork/provedTrees.ts'
 import * as cardMoves from '../../../src/domain/cards/cardMoves.ts'
 import * as cards from '../../../src/domain/cards/cards.ts'
 import { listBoards } from '../../../src/store/boards/boards.ts'
@@ -33,11 +33,12 @@ export const externalRoutes = (
   },
   stats: async ({ projectId }) =>
     externalStats(await countCards(app.reads, projectId), await readProjectTokens(app.reads, projectId)),
-  move: async ({ projectId, cardId, targetColumnId, position, force }, call) => {
+  move: ({ projectId, cardId, targetColumnId, position, force }, call) => {
     const given = { projectId, cardId, kind: 'kanban' as const, ifMatch: call.ifMatch, caller: call.caller }
-    const ref = await withTrees(app.worktrees, app.db, given, targetColumnId)
     const to = { columnId: targetColumnId, position, force }
-    return call.write(tx => cardMoves.move(tx, app.supervisor, ref, to, true), externalCard)
+    return withProofs(app, given, ref =>
+      call.write(tx => cardMoves.move(tx, app.supervisor, ref, to, true), externalCard),
+    )
   },
   archive: (ref, call) =>
     call.write(

@@ -81,13 +81,13 @@ export async function approveStep(tx: Transaction, agents: Agents, ref: cards.St
 async function moveToNextStep(
   tx: Transaction,
   agents: Agents,
-  { card, trees }: { card: CardRow; trees: string | undefined },
+  { card, trees }: { card: CardRow; trees: string | null | undefined },
   by: Starter,
 ): Promise<boolean> {
   const column = await readNext(tx, card)
   if (column === undefined) return false
-  if (by === 'board' && !(await hasProofsFor(tx, card, column.id, trees))) {
-    await runGates(tx, card, column, trees)
+  if (by === 'board' && !(await hasProofsFor(tx, card, column, trees ?? null))) {
+    await runGates(tx, card, column, trees ?? null)
     return true
   }
   if (card.kind === 'kanban' && !(await hasRoom(tx, column))) {
@@ -105,7 +105,7 @@ async function moveToNextStep(
 }
 
 /** Runs the gates on the way to a column. When all have passed, the board advances the card; otherwise, the card waits for a person. */
-async function runGates(tx: Transaction, card: CardRow, column: ColumnRow, trees: string | undefined): Promise<void> {
+async function runGates(tx: Transaction, card: CardRow, column: ColumnRow, trees: string | null): Promise<void> {
   const gates = await listGatesBetween(tx, card.columnId, column.id)
   const [failed] = failuresOf(await judge(tx, card, gates, trees), trees)
   if (failed === undefined) return void (await requestChecks(tx, card, gates, trees, undefined))

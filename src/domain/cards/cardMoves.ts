@@ -87,8 +87,8 @@ async function moveCard(
 }
 
 /** A card that moved starts with no failed gates. */
-const withoutGates = ({ statusReason }: CardRow): CardChange => ({
-  gateRounds: 0,
+const withoutGates = ({ gateRounds, statusReason }: CardRow): CardChange => ({
+  ...(gateRounds > 0 && { gateRounds: 0 }),
   ...(statusReason === 'gate' && { statusReason: null }),
 })
 
@@ -96,11 +96,11 @@ const withoutGates = ({ statusReason }: CardRow): CardChange => ({
 export async function requireWay(
   tx: Transaction,
   card: CardRow,
-  { id }: ColumnRow,
+  { id, projectHasGates }: ColumnRow,
   { trees, caller }: CardRef,
   force: boolean | undefined,
 ): Promise<void> {
-  if (card.kind !== 'kanban') return
+  if (projectHasGates === 0 || card.kind !== 'kanban') return
   const gates = await listGatesBetween(tx, card.columnId, id)
   await requireProofs(tx, { card, gates, trees, caller, force })
 }
@@ -255,7 +255,7 @@ export async function startReady(tx: Transaction, agents: Agents, card: CardRow)
   if (!step) return card
   const column = await columnOfProject(tx, ref, step.columnId)
   // The gates of a backlog are for people: nothing has been done that the board could check.
-  if (!(await hasProofsFor(tx, card, column.id, undefined))) return card
+  if (!(await hasProofsFor(tx, card, column, null))) return card
   if (!(await hasRoom(tx, column))) return awaitColumn(tx, card, column)
   const placed = await move(tx, agents, ref, { columnId: column.id }, true)
   return startByBoard(tx, agents, placed, 'it is no longer blocked')

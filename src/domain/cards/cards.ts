@@ -37,7 +37,7 @@ import { activeColumnsOf, initialSteps } from './pipelineSteps.ts'
 
 /**
  * Identifies a card: its kind if only one is allowed, the version that the caller expects (`If-Match`), and the caller. `trees` are those of
- * the card's current files, for a step that requires proofs.
+ * the card's current files, for a step that requires proofs: null if it has none, undefined if they were not read.
  */
 export interface CardRef {
   projectId: number
@@ -45,7 +45,7 @@ export interface CardRef {
   kind?: CardKind
   ifMatch?: string
   caller?: Caller
-  trees?: string
+  trees?: string | null
 }
 /** A card that a caller wants to start. */
 export type StartRef = CardRef & { caller: Caller }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { Problem } from '../../contract/errors.ts'
 import { appendEvent } from '../../events/outbox.ts'
 import { listGates, listGatesBetween, type GateRow } from '../../store/boards/gates.ts'
-import { listColumns } from '../../store/boards/columns.ts'
+import { listColumns, type ColumnRow } from '../../store/boards/columns.ts'
 import type { CardRow } from '../../store/cards/cards.ts'
 import {
   insertProof,
@@ -40,13 +40,13 @@ export const definitionOf = ({ command }: Pick<GateRow, 'command'>): string =>
 
 /**
  * Which gates a card has passed with its current files.
- * @param trees the trees of these files; undefined if the card has none
+ * @param trees the trees of these files; null if the card has none
  */
 export async function judge(
   db: Reader,
   card: Pick<CardRow, 'id' | 'status'>,
   gates: readonly GateRow[],
-  trees: string | undefined,
+  trees: string | null,
 ): Promise<CardGate[]> {
   if (gates.length === 0) return []
   const proofs = new Map((await listLatestProofs(db, card.id)).map(proof => [proof.gateId, proof]))
@@ -60,10 +60,10 @@ function whyNotPassed(
   card: Pick<CardRow, 'status'>,
   gate: GateRow,
   proof: ProofRow | undefined,
-  trees: string | undefined,
+  trees: string | null,
 ): string | null {
   if (hasActiveAgent(card)) return 'The agent is working, so the files can change.'
-  if (trees === undefined) return 'The card has no files to check.'
+  if (trees === null) return 'The card has no files to check.'
   if (!proof) return 'It has not run.'
   if (proof.status === 'queued') return 'It waits to run.'
   if (proof.status === 'running') return 'It is running.'
@@ -91,19 +91,24 @@ export const listMergeGates = async (db: Reader, projectId: number): Promise<Gat
 interface Step {
   card: CardRow
   gates: readonly GateRow[]
-  /** The trees of the card's files, which the caller has read before the transaction. Undefined if they are unknown. */
-  trees: string | undefined
+  /** The trees of the card's files, which were read before the transaction: null if it has none, undefined if they were not read. */
+  trees: string | null | undefined
   caller: Caller | undefined
   force: boolean | undefined
 }
 
+/** The step requires proofs, and the trees of the card's files were not read. They cannot be read in the transaction. */
+export class TreesUnread extends Error {}
+
 /**
  * Requires that a card has passed gates. With `force`, an admin of the project can take the step anyway, and the board where it follows a
  * forge; both are in the audit log.
- * @throws Problem GATE_NOT_PASSED, whose details name the gates
+ * @throws Problem GATE_NOT_PASSED, whose details name the gates; TreesUnread for a step of a caller
  */
 export async function requireProofs(tx: Transaction, { card, gates, trees, caller, force }: Step): Promise<void> {
-  const missing = (await judge(tx, card, gates, trees)).filter(({ reason }) => reason !== null)
+  if (gates.length === 0) return
+  if (trees === undefined && caller !== undefined) throw new TreesUnread()
+  const missing = (await judge(tx, card, gates, trees ?? null)).filter(({ reason }) => reason !== null)
   if (missing.length === 0) return
   const names = missing.map(({ gate }) => gate.name).join(', ')
   if (force && (await mayForce(tx, caller, card.projectId))) {
@@ -136,10 +141,11 @@ const mayForce = async (tx: Transaction, caller: Caller | undefined, projectId: 
 export async function hasProofsFor(
   db: Reader,
   card: CardRow,
-  columnId: number,
-  trees: string | undefined,
+  { id, projectHasGates }: Pick<ColumnRow, 'id' | 'projectHasGates'>,
+  trees: string | null,
 ): Promise<boolean> {
-  const judged = await judge(db, card, await listGatesBetween(db, card.columnId, columnId), trees)
+  if (projectHasGates === 0) return true
+  const judged = await judge(db, card, await listGatesBetween(db, card.columnId, id), trees)
   return judged.every(({ reason }) => reason === null)
 }
 
@@ -150,7 +156,7 @@ export interface Checks {
 }
 
 /** The gates that failed for a card's files. Empty while a gate has no result. */
-export function failuresOf(judged: readonly CardGate[], trees: string | undefined): CardGate[] {
+export function failuresOf(judged: readonly CardGate[], trees: string | null): CardGate[] {
   const areKnown = judged.every(({ proof }) => proof && !isOpen(proof))
   return areKnown ? judged.filter(({ reason, proof }) => reason !== null && proof!.trees === trees) : []
 }
@@ -168,7 +174,7 @@ export async function requestChecks(
   tx: Transaction,
   card: CardRow,
   gates: readonly GateRow[],
-  trees: string | undefined,
+  trees: string | null,
   caller: Caller | undefined,
 ): Promise<ProofRow[]> {
   if (hasActiveAgent(card))

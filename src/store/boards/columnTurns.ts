@@ -68,7 +68,7 @@ export async function readFirstPullable(db: Reader, column: ColumnRow): Promise<
   ])
   if (!before || !(await hasStatus(db, before.id, before.columnType === 'active' ? 'completed' : 'idle')))
     return undefined
-  if (await isGated(db, before.id)) return undefined
+  if (before.projectHasGates === 1 && (await isGated(db, before.id))) return undefined
   for (let offset = 0; ; offset += idsAPage) {
     const ids = await orderedIds(db, before.id, offset, idsAPage)
     const first = await db.get<{ id: number }>(pullable, [JSON.stringify(ids)])

@@ -30,6 +30,8 @@ export const columnFields = {
   /** The column to which a card moves when its pull request is merged, or closed. */
   mergedColumnId: id().orNull(),
   closedColumnId: id().orNull(),
+  /** Read with the column, so that moves in projects without gates cost no further query. */
+  projectHasGates: flag().computed('EXISTS (SELECT 1 FROM gates WHERE project_id = c.project_id)'),
 }
 /** The fields of a column, with the number of cards in its order. */
 export const countedColumnFields = {
