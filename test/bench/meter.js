@@ -2,9 +2,9 @@
 ;(() => {
   const now = () => performance.timeOrigin + performance.now()
   const [entry] = performance.getEntriesByType('navigation')
-  let longestTask = 0
+  let maxTaskMs = 0
   const noteTasks = tasks => {
-    for (const { duration } of tasks.getEntries()) longestTask = Math.max(longestTask, duration)
+    for (const { duration } of tasks.getEntries()) maxTaskMs = Math.max(maxTaskMs, duration)
   }
   const tasks = new PerformanceObserver(noteTasks)
   tasks.observe({ type: 'longtask' })
@@ -50,13 +50,13 @@
       }),
     start() {
       tasks.takeRecords()
-      ;[gaps, last, longestTask] = [[], undefined, 0]
+      ;[gaps, last, maxTaskMs] = [[], undefined, 0]
       requestAnimationFrame(step)
     },
     /** The time from frame to frame since `start`, and the longest task. */
     stop() {
       noteTasks({ getEntries: () => tasks.takeRecords() })
-      const measured = { gaps, longestTask }
+      const measured = { gaps, maxTaskMs }
       gaps = undefined
       return measured
     },
