@@ -122,11 +122,12 @@ class CardGates implements GateRunner {
       const plan = await this.#plan(proof)
       if (plan instanceof Problem) return await this.#end(live, failure(plan.message))
       if (await this.#isPassedAlready(live, plan)) return
-      const release = await this.#takeSlot(live, plan)
+      const slot = await this.#takeSlot(live, plan)
       try {
-        await this.#run(live)
+        // The files can have changed while the check waited.
+        await this.#run(live, slot.hasWaited ? await this.#plan(proof) : plan)
       } finally {
-        release()
+        slot.release()
       }
     } catch (error) {
       logFailure(this.#reconciler.server!.log, 'A gate could not be checked.', error, { cardId: proof.cardId })
@@ -161,24 +162,22 @@ class CardGates implements GateRunner {
   }
 
   /** Waits for a slot of this machine, or until the check is stopped. */
-  async #takeSlot(live: LiveCheck, { project }: CheckPlan): Promise<() => void> {
+  async #takeSlot(live: LiveCheck, { project }: CheckPlan): Promise<{ release: () => void; hasWaited: boolean }> {
     const holder = { agent: '', projectId: project.id, projectSlots: project.agentSlots }
-    while (live.stopReason === null) {
+    for (let hasWaited = false; live.stopReason === null; hasWaited = true) {
       const check = { ...holder, credentialId: null, credentialSlots: null }
       const release = await this.#dependencies.supervisor.holdSlot(check).catch((error: unknown) => {
         if (error instanceof Problem && error.code === 'CONFLICT') return undefined
         throw error
       })
-      if (release) return release
+      if (release) return { release, hasWaited }
       await delay(retryMs, undefined, { ref: false })
     }
-    return () => {}
+    return { release: () => {}, hasWaited: true }
   }
 
-  async #run(live: LiveCheck): Promise<void> {
+  async #run(live: LiveCheck, plan: CheckPlan | Problem): Promise<void> {
     const { db, ...others } = this.#dependencies
-    // Planned again, because the files can have changed while the check waited for a slot.
-    const plan = await this.#plan(live.proof)
     if (plan instanceof Problem) return this.#end(live, failure(plan.message))
     const before = textOfTrees(plan.trees)
     const isThere = await db.transaction(tx =>

@@ -41,6 +41,7 @@ export const proofsRoutes = ({
           gateId === undefined
             ? ahead.filter(({ columnId }) => columnId === null || columnId === card.columnId)
             : [await findGate(tx, { ...ref, gateId })]
+        runner.reconcile(tx)
         return proofs.requestChecks(tx, card, wanted, trees, call.caller)
       },
       rows => rows.map(proofView),
