@@ -49,7 +49,7 @@ export const proofs = {
   list: get(path, {
     notFound: ofCard,
     at: 'machine',
-    who: viewer('cards.read'),
+    who: viewer('agents.read'),
     summary: 'List the gates ahead of a card with their latest proofs',
     details: "These are the gates of the card's column, of the later columns of its board, and of the merge.",
     tool: { name: 'list_proofs', title: 'List proofs', group: 'review', does: 'reads' },
@@ -58,7 +58,7 @@ export const proofs = {
   get: get(`${path}/{proofId}`, {
     notFound: { ...ofCard, proofId: 'PROOF_NOT_FOUND' },
     at: 'machine',
-    who: viewer('cards.read'),
+    who: viewer('agents.read'),
     summary: 'Get a proof with its output, live while it runs',
     output: ProofDetail,
   }),
@@ -71,7 +71,7 @@ export const proofs = {
     tool: { name: 'check_card', title: 'Check a card', group: 'run', does: 'changes', openWorld: true },
     summary: "Check a card: run its gates that have no valid proof for the card's files",
     details:
-      'Without gateId, runs the gates of its column and those of the merge. Gates that passed for the same files do not run again.',
+      'Without gateId, runs the gates of its column and those of the merge. If the card can start automatically, this requires the permission agents.run from an API key. Gates that passed for the same files do not run again.',
     input: v.optional(v.strictObject({ gateId: v.optional(refTo('GATE_NOT_FOUND')) }), {}),
     output: v.array(Proof),
     status: 202,

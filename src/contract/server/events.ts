@@ -140,7 +140,7 @@ export const events = {
   'gate.created': event(Gate, ['boards.read'], { gate: 'id' }),
   'gate.updated': event(Gate, ['boards.read'], { gate: 'id' }),
   'gate.deleted': event(OnlyId, ['boards.read']),
-  'proof.updated': event(Proof, ['cards.read'], { proof: 'id', card: 'cardId' }),
+  'proof.updated': event(Proof, ['agents.read'], { proof: 'id', card: 'cardId' }),
   'budget.created': event(Budget, ['agents.read'], { budget: 'id' }),
   'budget.updated': event(Budget, ['agents.read'], { budget: 'id' }),
   'budget.deleted': event(OnlyId, ['agents.read']),

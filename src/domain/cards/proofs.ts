@@ -21,6 +21,7 @@ import { projectRole } from '../accounts/access.ts'
 import { byCaller } from '../accounts/auditEntries.ts'
 import type { Caller } from '../accounts/caller.ts'
 import { find as findCard, type CardRef } from './cards.ts'
+import { requireMayChangeStart } from './startPermission.ts'
 
 /*
  * A gate is a command that must succeed for a card's files. Its result is a proof, which counts for exactly these files and this command.
@@ -167,8 +168,9 @@ const nameOf = ({ displayName, email }: Pick<Caller, 'displayName' | 'email'>): 
 
 /**
  * Requests checks of a card. A gate that already waits or runs, or that has passed for the same files, does not run again.
+ * The result can continue a card in auto mode, so the caller must be allowed to start it.
  * @param caller who asks; undefined for the board
- * @throws Problem AGENT_ALREADY_RUNNING
+ * @throws Problem AGENT_ALREADY_RUNNING, INSUFFICIENT_PERMISSIONS
  */
 export async function requestChecks(
   tx: Transaction,
@@ -177,6 +179,7 @@ export async function requestChecks(
   trees: string | null,
   caller: Caller | undefined,
 ): Promise<ProofRow[]> {
+  if (caller) await requireMayChangeStart(tx, caller, card)
   if (hasActiveAgent(card))
     throw new Problem(
       'AGENT_ALREADY_RUNNING',

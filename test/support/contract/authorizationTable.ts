@@ -170,12 +170,12 @@ export const sections: Section[] = [
       'boards.read': 'boards.list, columns.list, gates.list',
       'monitors.read': 'monitors.listProject',
       'cards.read':
-        'projects.stats, projects.history, schedules.list, schedules.preview, members.people, cards.list, cards.get, cards.getFlat, cards.status, cards.view, cards.getPipeline, attachments.listProject, attachments.list, attachments.download, comments.list, activity.list, reviews.list, proofs.list, proofs.get, issues.list, pullRequests.get, pullRequests.list',
+        'projects.stats, projects.history, schedules.list, schedules.preview, members.people, cards.list, cards.get, cards.getFlat, cards.status, cards.view, cards.getPipeline, attachments.listProject, attachments.list, attachments.download, comments.list, activity.list, reviews.list, issues.list, pullRequests.get, pullRequests.list',
       'cards.update': 'cards.setWatching',
       'comments.write': 'comments.create, comments.update, comments.delete',
       'scripts.read': 'scripts.list, scripts.status',
       'agents.read':
-        'projects.usage, budgets.listProject, agents.get, agents.wait, agents.sessions, agents.history, agents.messages, agents.active, agents.slashCommands, agents.diff, branches.repositories, branches.checkMerge, previews.get, previews.createTicket, reviews.changedFile, preSessions.list, preSessions.get, preSessions.messages, assistant.get',
+        'projects.usage, budgets.listProject, agents.get, agents.wait, agents.sessions, agents.history, agents.messages, agents.active, agents.slashCommands, agents.diff, branches.repositories, branches.checkMerge, previews.get, previews.createTicket, proofs.list, proofs.get, reviews.changedFile, preSessions.list, preSessions.get, preSessions.messages, assistant.get',
       'exports.read': 'transfers.exportProject',
     },
   },

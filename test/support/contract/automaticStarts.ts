@@ -50,6 +50,7 @@ export const automaticWays: readonly Way[] = [
     })),
   ),
   ...automatic.slice(0, 3).flatMap(([how, given]): Way[] => [
+    { way: `a check of a card ${how}`, given, ask: posted('/proofs'), to: updates(['scripts.run']) },
     {
       way: `other fields of a card ${how}`,
       given,
