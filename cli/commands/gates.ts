@@ -1,6 +1,8 @@
 import { Option, type Command } from 'commander'
 import type { Contract } from '../../src/contract/index.ts'
 import type { Output } from '../../src/contract/route.ts'
+import { parseNames, peopleWords, resolvePeople } from '../cards/planOptions.ts'
+import { approverRoles } from '../../src/contract/boards/gates.ts'
 import { openContext, type Context } from '../context/context.ts'
 import { listColumns, resolveColumn, resolveGate } from '../context/resolve.ts'
 import { usage } from '../failures/failure.ts'
@@ -23,6 +25,9 @@ interface EditOptions extends PlaceOptions {
   name?: string
   command?: string
   minutes?: number
+  approvals?: number
+  role?: 'member' | 'admin'
+  approver?: string[]
 }
 
 const gateFields: Column<Row>[] = [
@@ -33,17 +38,34 @@ const gateFields: Column<Row>[] = [
     header: 'BEFORE',
     value: gate => (gate.columnId === null ? 'merge' : `leaving ${gate.columnName}`),
   },
-  { name: 'command', style: 'text', value: gate => gate.command },
+  { name: 'requires', style: 'text', value: requirementOf },
   { name: 'minutes', header: 'MINUTES', align: 'right', spare: true, value: gate => gate.minutes },
+  ...(['kind', 'command', 'approvals', 'approverRole', 'approverIds'] as const).map((name): Column<Row> => ({
+    name,
+    hidden: true,
+    value: gate => gate[name],
+  })),
   { name: 'columnId', hidden: true, value: gate => gate.columnId },
   { name: 'position', hidden: true, value: gate => gate.position },
 ]
+
+/** The command, or the number of approvals. */
+function requirementOf({ command, approvals, approverRole, approverIds }: Gate): string {
+  if (command !== null) return command
+  const who = approverIds && approverIds.length > 0 ? 'the approvers' : `${approverRole}s`
+  return `approval by ${approvals} of ${who}`
+}
 
 const addPlaceOptions = (command: Command): Command =>
   command
     .option('--column <column>', 'check cards that move forward from this column (name or ID)')
     .addOption(new Option('--merge', 'check cards before they are merged').conflicts('column'))
-const minutesOption = ['--minutes <number>', 'time limit of the command', count] as const
+const addKindOptions = (command: Command): Command =>
+  command
+    .option('--minutes <number>', 'time limit of the command', count)
+    .option('--approvals <number>', 'number of people who must approve', count)
+    .addOption(new Option('--role <role>', 'least role of these people in the project').choices(approverRoles))
+    .option('--approver <person>', `only these people can approve: ${peopleWords}; can be repeated`, parseNames)
 
 export function register(gates: Command): void {
   const list = gates
@@ -60,55 +82,82 @@ export function register(gates: Command): void {
 }
 
 function registerAdd(gates: Command): void {
-  const add = addPlaceOptions(
-    gates
-      .command('add <name> <command>')
-      .summary('Add a gate')
-      .description(
-        "Add a command that must succeed before a card moves forward from a column, or before it is merged. It runs in the card's worktree, in the sandbox of the project's agents, and must not change files. Its result counts until the files change. Put quick commands first: board gates reorder.",
-      ),
-  )
-    .option(...minutesOption)
-    .action(async (name: string, command: string, { minutes, ...options }: EditOptions) => {
-      if (options.column === undefined && !options.merge)
-        throw usage('no place is specified', { hint: 'specify --column or --merge', see: 'board gates add --help' })
-      const context = await openContext(add)
-      const { id: projectId } = await context.project()
-      const columnId = await columnIdOf(context, projectId, options)
-      const gate = await context.client.gates.create({ projectId, name, command, columnId, minutes })
-      context.out.done(`Added gate ${gate.id}.`)
-      await context.out.record((await withColumns(context, projectId, [gate]))[0]!, gateFields)
+  const add = addKindOptions(
+    addPlaceOptions(
+      gates
+        .command('add <name> [command]')
+        .summary('Add a gate')
+        .description(
+          "Add a command that must succeed before a card moves forward from a column, or before it is merged. It runs in the card's worktree, in the sandbox of the project's agents, and must not change files. Its result counts until the files change. Put quick commands first: board gates reorder. With --approvals instead of a command, people must approve the files in a review.",
+        ),
+    ),
+  ).action(async (name: string, command: string | undefined, options: EditOptions) => {
+    if (options.column === undefined && !options.merge)
+      throw usage('no place is specified', { hint: 'specify --column or --merge', see: 'board gates add --help' })
+    if ((command === undefined) === (options.approvals === undefined))
+      throw usage('a gate is a command or approvals', {
+        hint: 'specify a command or --approvals',
+        see: 'board gates add --help',
+      })
+    const context = await openContext(add)
+    const { id: projectId } = await context.project()
+    const columnId = await columnIdOf(context, projectId, options)
+    const gate = await context.client.gates.create({
+      projectId,
+      name,
+      kind: command === undefined ? 'approval' : 'command',
+      columnId,
+      command,
+      ...(await kindFieldsOf(context, projectId, options)),
     })
+    context.out.done(`Added gate ${gate.id}.`)
+    await context.out.record((await withColumns(context, projectId, [gate]))[0]!, gateFields)
+  })
   prints(add, 'gates.list', 'columnName')
-  example(add, 'board gates add tests "npm test" --merge', 'board gates add lint "npm run lint" --column "In Progress"')
+  example(
+    add,
+    'board gates add tests "npm test" --merge',
+    'board gates add lint "npm run lint" --column "In Progress"',
+    'board gates add review --approvals 1 --role admin --merge',
+  )
 }
 
 function registerEdit(gates: Command): void {
-  const edit = addPlaceOptions(
-    gates
-      .command('edit <gate>')
-      .summary('Change a gate')
-      .description('Change a gate. After a change of its command, all cards must pass it again.'),
-  )
-    .option('--name <name>', 'new name')
-    .option('--command <text>', 'new command')
-    .option(...minutesOption)
-    .action(async (wanted: string, { name, command, minutes, ...options }: EditOptions) => {
-      const isMoved = options.column !== undefined || options.merge
-      if ([name, command, minutes].every(value => value === undefined) && !isMoved)
-        throw usage('nothing to change', {
-          hint: 'specify --name, --command, --minutes, --column or --merge',
-          see: 'board gates edit --help',
-        })
-      const context = await openContext(edit)
-      const { projectId, gateId } = await resolveGate(context, wanted)
-      const columnId = isMoved ? await columnIdOf(context, projectId, options) : undefined
-      const edited = await context.client.gates.update({ projectId, gateId, name, command, minutes, columnId })
-      await context.out.did(edited, `Edited gate ${gateId}.`)
-    })
+  const edit = addKindOptions(
+    addPlaceOptions(
+      gates
+        .command('edit <gate>')
+        .summary('Change a gate')
+        .description('Change a gate. After a change of its command, all cards must pass it again.'),
+    )
+      .option('--name <name>', 'new name')
+      .option('--command <text>', 'new command'),
+  ).action(async (wanted: string, options: EditOptions) => {
+    if (Object.keys(options).length === 0)
+      throw usage('nothing to change', { hint: 'specify an option', see: 'board gates edit --help' })
+    const { name, command } = options
+    const context = await openContext(edit)
+    const { projectId, gateId } = await resolveGate(context, wanted)
+    const isMoved = options.column !== undefined || options.merge
+    const columnId = isMoved ? await columnIdOf(context, projectId, options) : undefined
+    const fields = { name, command, columnId, ...(await kindFieldsOf(context, projectId, options)) }
+    const edited = await context.client.gates.update({ projectId, gateId, ...fields })
+    await context.out.did(edited, `Edited gate ${gateId}.`)
+  })
   prints(edit, 'gates.list')
   example(edit, 'board gates edit tests --command "npm run test:all"', 'board gates edit lint --merge --minutes 5')
 }
+
+const kindFieldsOf = async (
+  context: Context,
+  projectId: string,
+  { minutes, approvals, role, approver }: EditOptions,
+) => ({
+  minutes,
+  approvals,
+  approverRole: role,
+  approverIds: await resolvePeople(context, projectId, approver),
+})
 
 function registerDelete(gates: Command): void {
   const command = gates

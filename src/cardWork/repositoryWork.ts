@@ -168,8 +168,8 @@ export async function listTrees(
 /** The trees of `listTrees` as one text, which is equal for equal files. */
 export const textOfTrees = (trees: readonly WorkTree[]): string => trees.map(({ tree }) => tree).join()
 
-/** The files of a branch without a worktree are compared as a commit. */
-async function treeOfWork(project: ProjectPlaces, { snapshot, headCommit }: Comparison): Promise<string> {
+/** The tree of compared files. The files of a branch without a worktree are compared as a commit. */
+export async function treeOfWork(project: ProjectPlaces, { snapshot, headCommit }: Comparison): Promise<string> {
   if (snapshot !== headCommit) return snapshot
   const repository = await findProjectRepository(project)
   return (repository && (await treesOf(repository.commonDir, [snapshot]))[0]) ?? snapshot

@@ -1,6 +1,7 @@
 import { Problem, refuse } from '../contract/errors.ts'
 import { home } from '../contract/forges/repositories.ts'
 import { reviewLimits, type NewComment, type Verdict } from '../contract/forges/reviews.ts'
+import type { ProjectRole } from '../contract/route.ts'
 import { appendEvent } from '../events/outbox.ts'
 import type { Comparison } from '../worktrees/comparison.ts'
 import type { ProjectFolder } from '../git/folderRecord.ts'
@@ -27,11 +28,20 @@ import {
 import { answeredComment, review as reviewView } from '../views/reviews.ts'
 import type { Worktrees } from '../worktrees/worktrees.ts'
 import { recordActivity } from '../domain/cards/activity.ts'
+import { projectRole } from '../domain/accounts/access.ts'
 import type { Caller } from '../domain/accounts/caller.ts'
 import { changeCard } from '../domain/cards/cardChanges.ts'
 import { find, type CardRef } from '../domain/cards/cards.ts'
 import { compareWork } from './changes.ts'
-import { isTouched, listWork, type ProjectPlaces } from './repositoryWork.ts'
+import {
+  isTouched,
+  listWork,
+  textOfTrees,
+  treeOfWork,
+  type ProjectPlaces,
+  type RepositoryWork,
+  type WorkTree,
+} from './repositoryWork.ts'
 import { placeComments, type PlacedComment } from './reviewedLines.ts'
 import { requireMayApprove, requireMayStart } from '../domain/cards/startPermission.ts'
 
@@ -51,6 +61,10 @@ export interface CheckedReview {
   body: string
   comments: PlacedComment[]
   comparison: Comparison | undefined
+  /** The trees of the reviewed files in all repositories. Null if there are none. */
+  trees: string | null
+  /** The author's role in the project. Null if the author is not a person. */
+  authorRole: ProjectRole | null
   /** The comparisons in the project's other repositories with changes of the card. */
   otherRepositories: Array<{ name: string; path: string; comparison: Comparison }>
   /** The time of the draft that the review was created from. Undefined for a review in the request. */
@@ -109,10 +123,11 @@ export async function check(
     throw new Problem('VALIDATION_FAILED', 'A review that does not approve must have a body or comments', {
       details: [{ path: 'body', message: 'is required if comments is missing and there is no draft' }],
     })
-  const [comparison, otherRepositories] = [
-    await compareIn(worktrees, card, project),
-    await compareOtherRepositories(worktrees, db, card, project),
-  ]
+  const works = await compareWorks(worktrees, db, card, project)
+  const comparison = works.find(({ repository }) => repository === home)?.comparison
+  const otherRepositories = works.flatMap(({ repository: name, project: { path }, comparison: there }) =>
+    name !== home && there && isTouched(there) ? [{ name, path, comparison: there }] : [],
+  )
   const diffs = new Map(otherRepositories.map(each => [each.name, each.comparison.work]))
   if (comparison) diffs.set(home, comparison.work)
   return {
@@ -120,25 +135,41 @@ export async function check(
     body: given.body,
     comments: placeComments(given.comments, diffs),
     comparison,
+    trees: await treesIn(works),
+    authorRole: await roleOfPerson(db, ref.caller, project.id),
     otherRepositories,
     draftedAt: draft?.updatedAt ?? undefined,
   }
 }
 
-async function compareOtherRepositories(
+/** A card's work in a repository with its comparison. Undefined if there is no repository. */
+type ComparedWork = RepositoryWork & { comparison: Comparison | undefined }
+
+async function compareWorks(
   worktrees: Worktrees,
   db: Reader,
   card: CardRow,
   project: ProjectPlaces,
-): Promise<CheckedReview['otherRepositories']> {
-  const otherRepositories: CheckedReview['otherRepositories'] = []
-  for (const work of (await listWork(db, card, project)).filter(({ repository }) => repository !== home)) {
-    const comparison = await compareIn(worktrees, work.card, work.project)
-    if (comparison && isTouched(comparison))
-      otherRepositories.push({ name: work.repository, path: work.project.path, comparison })
-  }
-  return otherRepositories
+): Promise<ComparedWork[]> {
+  const works: ComparedWork[] = []
+  for (const work of await listWork(db, card, project))
+    works.push({ ...work, comparison: await compareIn(worktrees, work.card, work.project) })
+  return works
 }
+
+/** The trees of the compared files, as `readTrees` returns them. */
+async function treesIn(works: readonly ComparedWork[]): Promise<string | null> {
+  const trees: WorkTree[] = []
+  for (const { repository, project, comparison } of works) {
+    if (!comparison) return null
+    trees.push({ repository, tree: await treeOfWork(project, comparison) })
+  }
+  return textOfTrees(trees)
+}
+
+/** The role of a person in a project. Null for agents and programs with a key, whose approval does not count for gates. */
+const roleOfPerson = async (db: Reader, caller: Caller, projectId: number): Promise<ProjectRole | null> =>
+  caller.kind === 'user' || caller.kind === 'local' ? ((await projectRole(db, caller, projectId)) ?? null) : null
 
 /** Undefined if there is no repository. */
 const compareIn = (worktrees: Worktrees, card: CardRow, project: ProjectFolder): Promise<Comparison | undefined> =>
@@ -159,7 +190,7 @@ export async function add(tx: Transaction, ref: OwnRef, checked: CheckedReview):
   if ((await readReviewsLength(tx, card.id)) > reviewLimits.maxLengthOfCard)
     throw new Problem('CONFLICT', 'The card has the maximum number of review comments. Continue in a new card.')
   const { userId, displayName } = ref.caller
-  const { verdict, body, comparison } = checked
+  const { verdict, body, comparison, trees, authorRole } = checked
   const reviewId = await insertReview(tx, {
     cardId: card.id,
     round: card.reviewRound + 1,
@@ -167,6 +198,8 @@ export async function add(tx: Transaction, ref: OwnRef, checked: CheckedReview):
     body,
     authorId: userId > 0 ? userId : null,
     authorName: displayName,
+    authorRole,
+    trees,
     baseCommit: comparison?.baseCommit ?? null,
     headCommit: comparison?.headCommit ?? null,
     snapshot: comparison?.snapshot ?? null,

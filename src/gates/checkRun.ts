@@ -81,7 +81,7 @@ export class CheckRun {
     this.#redact = given => redact.text(text(withoutStyles(given)), Infinity)
     try {
       if (this.#stopped.signal.aborted) return this.#stoppedResult()
-      const command = { argv: shellCommand(gate.command), cwd: launch.cwd, env: launch.env }
+      const command = { argv: shellCommand(gate.command ?? ''), cwd: launch.cwd, env: launch.env }
       const wrapped = await sandbox.wrap(command)
       const child = await this.#dependencies.processTrees.spawn({ ...wrapped, stdin: 'ignore', kind: 'gate' })
       this.#child = child

@@ -7,12 +7,12 @@ import { throttle } from '../async/throttle.ts'
 import { textOfTrees } from '../cardWork/repositoryWork.ts'
 import { logFailure, type Log } from '../config/log.ts'
 import { Problem } from '../contract/errors.ts'
-import { beginCheck, definitionOf, endCheck, type Checks } from '../domain/cards/proofs.ts'
+import { beginCheck, definitionOf, dropCheck, endCheck, isCommand, type Checks } from '../domain/cards/proofs.ts'
 import type { Outbox } from '../events/outbox.ts'
 import { createReconciler, withinStop } from '../process/reconciler.ts'
 import type { ProcessTrees } from '../process/spawn.ts'
 import { readCard, type CardRow } from '../store/cards/cards.ts'
-import { deleteProof, findPassed, listOpenProofs, readProof, type OpenProof } from '../store/cards/proofs.ts'
+import { findPassed, listOpenProofs, readProof, type OpenProof } from '../store/cards/proofs.ts'
 import type { Database, Transaction } from '../store/engine/database.ts'
 import { writeWithRetry } from '../store/engine/retry.ts'
 import { namePaths } from '../worktrees/namePaths.ts'
@@ -149,13 +149,13 @@ class CardGates implements GateRunner {
     return { db, worktrees, dataDir: config.dataDir }
   }
 
-  /** Drops a check whose gate has passed for the same files, and lets the card move on. */
+  /** Drops a check whose gate has passed for the same files or has no command, and lets the card move on. */
   async #isPassedAlready({ proof }: LiveCheck, { card, gate, trees }: CheckPlan): Promise<boolean> {
     const { db, supervisor } = this.#dependencies
     const wanted = { cardId: card.id, gateId: gate.id, definition: definitionOf(gate), trees: textOfTrees(trees) }
-    if (!(await findPassed(db, wanted))) return false
+    if (isCommand(gate) && !(await findPassed(db, wanted))) return false
     await db.transaction(async tx => {
-      deleteProof(tx, proof.id)
+      await dropCheck(tx, proof)
       await advance(tx, supervisor, proof, wanted.trees)
     })
     return true

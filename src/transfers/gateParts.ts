@@ -1,18 +1,27 @@
 import * as v from 'valibot'
-import { maxGateMinutes } from '../contract/boards/gates.ts'
+import { approverRoles, maxGateMinutes } from '../contract/boards/gates.ts'
+import { maxAssignees } from '../contract/cards/cardPlan.ts'
 import { ImportedName, integer, IntegerId, ShellCommand, type ColumnType } from '../contract/fields.ts'
 import * as rules from '../domain/boards/gates.ts'
 import { insertGate } from '../store/boards/gates.ts'
 import { exportedGates } from '../store/projects/exports.ts'
 import { part } from './part.ts'
 
-const Gate = v.strictObject({
-  projectId: IntegerId,
-  columnId: v.nullable(IntegerId),
-  name: ImportedName,
+const place = { projectId: IntegerId, columnId: v.nullable(IntegerId), name: ImportedName }
+const Command = v.strictObject({
+  ...place,
+  kind: v.literal('command'),
   command: ShellCommand,
   minutes: integer(1, maxGateMinutes),
 })
+/** Accounts are specific to a server. A gate that certain people pass requires admins of the project after an import. */
+const Approval = v.strictObject({
+  ...place,
+  kind: v.literal('approval'),
+  approvals: integer(1, maxAssignees),
+  approverRole: v.picklist(approverRoles),
+})
+const Gate = v.variant('kind', [Command, Approval])
 
 /** The gates of projects, in order, without the results of cards. An import runs none of them. */
 export const gates = part({
@@ -30,6 +39,11 @@ export const gates = part({
   },
   write: async (tx, { projectId, columnId, ...gate }, made) => {
     const column = columnId === null ? null : made.rows.columns.get(columnId)!.id
-    await insertGate(tx, { ...gate, projectId: made.rows.projects.get(projectId)!.id, columnId: column })
+    await insertGate(tx, {
+      ...gate,
+      ...(gate.kind === 'approval' && { approverIds: '[]' }),
+      projectId: made.rows.projects.get(projectId)!.id,
+      columnId: column,
+    })
   },
 })

@@ -224,7 +224,22 @@ const project = fc.record({
   createdAt: time,
   updatedAt: time,
   gates: fc.array(
-    fc.record({ name: plain(20), command: plain(30), minutes: fc.integer({ min: 1, max: 60 }), place: fc.nat(9) }),
+    fc.oneof(
+      fc.record({
+        name: plain(20),
+        kind: fc.constant('command'),
+        command: plain(30),
+        minutes: fc.integer({ min: 1, max: 60 }),
+        place: fc.nat(9),
+      }),
+      fc.record({
+        name: plain(20),
+        kind: fc.constant('approval'),
+        approvals: fc.integer({ min: 1, max: 20 }),
+        approverRole: fc.constantFrom('member', 'admin'),
+        place: fc.nat(9),
+      }),
+    ),
     {
       maxLength: 3,
     },

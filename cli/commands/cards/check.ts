@@ -13,20 +13,24 @@ type CardGate = Output<Contract['proofs']['list']>[number]
 
 const pollMs = 500
 
+const reasonOf = ({ reason, approvedBy }: CardGate): string | null =>
+  reason ?? (approvedBy.length > 0 ? `Approved by ${approvedBy.join(', ')}.` : null)
+
 const gateColumns: Column<CardGate>[] = [
   { name: 'id', style: 'id', align: 'right', value: ({ gate }) => gate.id },
   { name: 'name', style: 'title', value: ({ gate }) => gate.name },
   { name: 'status', style: 'status', value: statusOf },
-  { name: 'reason', style: 'text', value: ({ reason }) => reason },
+  { name: 'reason', style: 'text', value: reasonOf },
   { name: 'finishedAt', header: 'FINISHED', style: 'time', spare: true, value: ({ proof }) => proof?.finishedAt },
   { name: 'gate', hidden: true, value: ({ gate }) => gate },
+  { name: 'approvedBy', hidden: true, value: ({ approvedBy }) => approvedBy },
   { name: 'passed', hidden: true, value: ({ passed }) => passed },
   { name: 'proof', hidden: true, value: ({ proof }) => proof },
 ]
 
 /** A result for other files no longer counts. */
 function statusOf({ passed, proof }: CardGate): string {
-  if (proof === null) return 'none'
+  if (proof === null) return passed ? 'passed' : 'none'
   return !passed && proof.status === 'passed' ? 'superseded' : proof.status
 }
 
@@ -35,7 +39,7 @@ export function registerVerbs(cards: Command): void {
     .command('check <card>')
     .summary('Run the gates of a card')
     .description(
-      "Run the gates of a card's column and of its merge. A gate that passed for the same files does not run again. To set up gates: board gates.",
+      "Run the commands of the gates of a card's column and of its merge. A gate that passed for the same files does not run again. To set up gates: board gates.",
     )
     .option('--gate <gate>', 'run only this gate (name or ID)')
     .option('-w, --wait', 'wait for the results, for up to --timeout, and exit with 1 unless all gates pass')
@@ -69,12 +73,16 @@ async function checkCard(
 ): Promise<void> {
   const { client, out } = context
   if (stop) {
-    await client.proofs.cancel(place)
-    return out.done(`Stopped the gates of card ${place.cardId}.`)
+    const isRunning = (await client.proofs.list(place)).some(isOpen)
+    if (isRunning) await client.proofs.cancel(place)
+    return out.done(isRunning ? `Stopped the gates of card ${place.cardId}.` : `No gate of card ${place.cardId} runs.`)
   }
   const gateId = gate === undefined ? undefined : (await findGate(context, place, gate)).id
   const requested = await client.proofs.check({ ...place, gateId })
-  if (requested.length === 0) return out.done(`Card ${place.cardId} has no gates. To add one: board gates add`)
+  if (requested.length === 0)
+    return out.done(
+      `Card ${place.cardId} has no gate with a command here. To list its gates: board cards proofs ${place.cardId}`,
+    )
   const ids = new Set(requested.map(proof => proof.gateId))
   const isAsked = ({ gate: { id } }: CardGate) => ids.has(id)
   const results = (wait ? await waitForEnd(context, place, isAsked) : await client.proofs.list(place)).filter(isAsked)
@@ -87,6 +95,8 @@ async function checkCard(
     })
 }
 
+const isOpen = ({ proof }: CardGate): boolean => proof?.status === 'queued' || proof?.status === 'running'
+
 /** @throws Failure (timed out) after `--timeout`; the gates continue */
 async function waitForEnd(
   context: Context,
@@ -97,8 +107,7 @@ async function waitForEnd(
   const giveUpAt = timeout ? performance.now() + timeout * 1000 : Infinity
   for (;;) {
     const rows = await context.client.proofs.list(place)
-    if (!rows.filter(isAsked).some(({ proof }) => proof?.status === 'queued' || proof?.status === 'running'))
-      return rows
+    if (!rows.filter(isAsked).some(isOpen)) return rows
     if (performance.now() > giveUpAt)
       throw new Failure('timedOut', `timed out after ${timeout} s; the gates of card ${place.cardId} continue`, {
         see: `board cards proofs ${place.cardId}`,

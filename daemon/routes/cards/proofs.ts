@@ -18,11 +18,12 @@ export const proofsRoutes = ({
     const card = await cards.find(db, ref)
     const gates = await proofs.listGatesAhead(db, card)
     const judged = gates.length === 0 ? [] : await proofs.judge(db, card, gates, await readTrees(worktrees, db, ref))
-    return judged.map(({ gate, proof, reason }) => ({
+    return judged.map(({ gate, proof, approvedBy, reason }) => ({
       gate: gateView(gate),
       passed: reason === null,
       reason,
       proof: proof ? proofView(proof) : null,
+      approvedBy,
     }))
   },
   get: async ref => {
@@ -42,7 +43,7 @@ export const proofsRoutes = ({
             ? ahead.filter(({ columnId }) => columnId === null || columnId === card.columnId)
             : [await findGate(tx, { ...ref, gateId })]
         runner.reconcile(tx)
-        return proofs.requestChecks(tx, card, wanted, trees, call.caller)
+        return proofs.requestChecks(tx, card, wanted.filter(proofs.isCommand), trees, call.caller)
       },
       rows => rows.map(proofView),
     )

@@ -30,7 +30,8 @@ export function TileAgent({ session, card, isCurrent }: TileAgentProps) {
   const agent = activity?.agent ?? card.agent
   const shown = status === 'idle' && monitorQuestions > 0 ? 'waiting' : status
   const reason = monitorQuestions > 0 && status !== 'waiting' ? 'monitor' : statusReason
-  const text = reason === 'gate' ? 'A gate failed' : activity?.text || reason?.replaceAll('_', ' ')
+  const text =
+    reason === 'gate' ? `Waits for the gate ${card.missingGate}` : activity?.text || reason?.replaceAll('_', ' ')
   const action = nextActionOf(card, size?.filesChanged)
   const name = agent ?? 'Agent'
   return (

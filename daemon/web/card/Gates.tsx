@@ -19,7 +19,7 @@ type CardGate = Output<Contract['proofs']['list']>[number]
 const pollMs = 1000
 /** The class and the word of each result. A result for other files no longer counts. */
 const shownStatus = {
-  none: ['idle', 'not run'],
+  none: ['idle', 'open'],
   queued: ['queued', 'queued'],
   running: ['running', 'running'],
   passed: ['completed', 'passed'],
@@ -29,7 +29,7 @@ const shownStatus = {
 } as const
 
 function statusOf({ passed, proof }: CardGate): keyof typeof shownStatus {
-  if (proof === null) return 'none'
+  if (proof === null) return passed ? 'passed' : 'none'
   return !passed && proof.status === 'passed' ? 'superseded' : proof.status
 }
 
@@ -51,6 +51,7 @@ export function Gates() {
             ({ type, data }) =>
               type === 'resync' ||
               type.startsWith('gate.') ||
+              (type === 'review.submitted' && (data as EventData<'review.submitted'>).cardId === cardId) ||
               (type === 'proof.updated' && (data as EventData<'proof.updated'>).cardId === cardId),
           )
           if (isNew) void reload()
@@ -61,6 +62,7 @@ export function Gates() {
   )
   const gates = list.value ?? []
   if (gates.length === 0) return null
+  const commands = gates.filter(({ gate }) => gate.kind === 'command')
   const isOpen = gates.some(({ proof }) => proof?.status === 'queued' || proof?.status === 'running')
   const run = async () => {
     await client.proofs.check(place)
@@ -75,14 +77,14 @@ export function Gates() {
           <GateRow key={each.gate.id} of={each} onShow={() => setShown(each.gate.id)} />
         ))}
       </ul>
-      {canWork && (
+      {canWork && commands.length > 0 && (
         <div className="tools">
           {isOpen ? (
             <Button icon="stop" onClick={() => client.proofs.cancel(place)}>
               Stop gates
             </Button>
           ) : (
-            <Button icon="run" disabled={hasActiveAgent || gates.every(({ passed }) => passed)} onClick={run}>
+            <Button icon="run" disabled={hasActiveAgent || commands.every(({ passed }) => passed)} onClick={run}>
               Run gates
             </Button>
           )}
@@ -96,12 +98,12 @@ export function Gates() {
 }
 
 function GateRow({ of, onShow }: { of: CardGate; onShow: () => void }) {
-  const { gate, proof, reason } = of
+  const { gate, proof, reason, approvedBy } = of
   const [className, word] = shownStatus[statusOf(of)]
   return (
     <li>
       <span className={`status ${className}`}>{word}</span> <strong>{gate.name}</strong>{' '}
-      <span className="dim">{reason ?? proof?.summary}</span>
+      <span className="dim">{reason ?? proof?.summary ?? `Approved by ${approvedBy.join(', ')}`}</span>
       {proof && (
         <Button isPlain onClick={onShow} aria-label={`Output of ${gate.name}`}>
           Output

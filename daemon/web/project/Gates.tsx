@@ -9,6 +9,7 @@ import { Form } from '../ui/Form.tsx'
 import { FormDialog } from '../ui/FormDialog.tsx'
 import { Choice, NumberInput, TextArea, TextInput, useFields } from '../ui/Inputs.tsx'
 import { Rows, useEditing, type EditProps } from '../ui/Rows.tsx'
+import { PeopleField } from './PeopleField.tsx'
 import type { SectionProps } from './sectionProps.ts'
 
 type Gate = Output<Contract['gates']['list']>[number]
@@ -16,8 +17,9 @@ type Gate = Output<Contract['gates']['list']>[number]
 type Places = ReadonlyArray<readonly [id: string, text: string]>
 
 const maxMinutes = 24 * 60
+const maxApprovals = 20
 
-/** The commands that cards must pass before they move on or are merged. */
+/** The commands and approvals that cards need before they move on or are merged. */
 export function GatesSection(props: SectionProps) {
   const { project, mayManage } = props
   const list = useLoad(() => client.gates.list({ projectId: project.id }), [project.id])
@@ -28,8 +30,8 @@ export function GatesSection(props: SectionProps) {
   return (
     <>
       <p>
-        Commands that must succeed before a card moves forward from a column or is merged. They run in the card's
-        worktree, in this order. A result counts until the files change.
+        What a card needs before it moves forward from a column or is merged: commands that succeed, in this order, or
+        people who approve. A result counts until the files change.
       </p>
       {mayManage && (
         <div className="tools">
@@ -115,9 +117,13 @@ function GateRow({ project, mayManage, gate, place, onEdit, onUp, reload }: RowP
     <div className="head">
       <div className="what">
         <strong>{gate.name}</strong> <span className="dim">{place}</span>
-        <pre className="printed" tabIndex={0} aria-label={`Command of ${gate.name}`}>
-          {gate.command}
-        </pre>
+        {gate.command === null ? (
+          <p>{approvalText(gate)}</p>
+        ) : (
+          <pre className="printed" tabIndex={0} aria-label={`Command of ${gate.name}`}>
+            {gate.command}
+          </pre>
+        )}
       </div>
       {mayManage && (
         <div className="tools">
@@ -130,17 +136,37 @@ function GateRow({ project, mayManage, gate, place, onEdit, onUp, reload }: RowP
   )
 }
 
+const kinds = [
+  ['command', 'Command'],
+  ['approval', 'Approval by people'],
+] as const
+const roles = [
+  ['member', 'Members'],
+  ['admin', 'Admins'],
+] as const
+
 function Edit({ project, gate, places, onClose, onSaved }: SectionProps & EditProps & { gate?: Gate; places: Places }) {
   const { values, bind } = useFields({
     name: gate?.name ?? '',
-    command: gate?.command ?? '',
+    kind: gate?.kind ?? 'command',
     columnId: gate?.columnId ?? '',
+    command: gate?.command ?? '',
     minutes: gate?.minutes ?? 30,
+    approvals: gate?.approvals ?? 1,
+    approverRole: gate?.approverRole ?? 'member',
+    approverIds: (gate?.approverIds ?? []) as readonly string[],
   })
+  const isCommand = values.kind === 'command'
   const save = async () => {
-    const input = { ...values, projectId: project.id, columnId: values.columnId || null }
+    const { name, command, minutes, approvals, approverRole, approverIds } = values
+    const input = {
+      projectId: project.id,
+      name,
+      columnId: values.columnId || null,
+      ...(isCommand ? { command, minutes } : { approvals, approverRole, approverIds: approverIds.map(Number) }),
+    }
     if (gate) await client.gates.update({ ...input, gateId: gate.id })
-    else await client.gates.create(input)
+    else await client.gates.create({ ...input, kind: values.kind })
     await onSaved()
   }
   return (
@@ -153,16 +179,47 @@ function Edit({ project, gate, places, onClose, onSaved }: SectionProps & EditPr
     >
       <TextInput label="Name" required maxLength={200} {...bind('name')} />
       <Choice label="When" options={places} {...bind('columnId')} />
-      <TextArea
-        label="Shell command"
-        required
-        rows={4}
-        className="mono"
-        spellCheck={false}
-        hint={gate ? 'After a change of the command, all cards must pass the gate again.' : 'It must not change files.'}
-        {...bind('command')}
-      />
-      <NumberInput label="Time limit in minutes" min={1} max={maxMinutes} {...bind('minutes')} />
+      {!gate && <Choice label="Requires" options={kinds} {...bind('kind')} />}
+      {isCommand ? (
+        <>
+          <TextArea
+            label="Shell command"
+            required
+            rows={4}
+            className="mono"
+            spellCheck={false}
+            hint={
+              gate ? 'After a change of the command, all cards must pass the gate again.' : 'It must not change files.'
+            }
+            {...bind('command')}
+          />
+          <NumberInput label="Time limit in minutes" min={1} max={maxMinutes} {...bind('minutes')} />
+        </>
+      ) : (
+        <>
+          <NumberInput
+            label="Approvals"
+            hint="How many people must approve the files in a review. Agents do not count."
+            min={1}
+            max={maxApprovals}
+            {...bind('approvals')}
+          />
+          <Choice label="By" options={roles} {...bind('approverRole')} />
+          <PeopleField
+            label="Only by these people"
+            hint="If empty, everyone with the role can approve."
+            projectId={project.id}
+            {...bind('approverIds')}
+          />
+        </>
+      )}
     </FormDialog>
   )
+}
+
+/** The number of approvals, and who can approve. */
+function approvalText({ approvals, approverRole, approverIds }: Gate): string {
+  const people = approvals === 1 ? 'One approval' : `${approvals} approvals`
+  if (approverIds && approverIds.length > 0) return `${people} of ${approverIds.length} people`
+  return `${people} by ${approverRole === 'admin' ? 'admins' : 'members'}`
 }

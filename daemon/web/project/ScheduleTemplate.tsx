@@ -1,9 +1,8 @@
-import { useId } from 'react'
-import { AssignTo, AssignedPerson } from '../card/Assignees.tsx'
 import { choiceOptions } from '../card/choiceOptions.ts'
 import { useLoad } from '../app/load.ts'
 import { client } from '../app/session.ts'
 import { Check, Choice, TextArea, TextInput, type useFields } from '../ui/Inputs.tsx'
+import { PeopleField } from './PeopleField.tsx'
 import type { Schedule } from './records.ts'
 
 /** Returns the form fields for the card template of a schedule. */
@@ -77,7 +76,7 @@ export function TemplateFields({ projectId, bind }: { projectId: string; bind: B
         {...bind('agent')}
         field="template.agent"
       />
-      <AssigneeField projectId={projectId} {...bind('assigneeIds')} />
+      <PeopleField label="Assignees" projectId={projectId} {...bind('assigneeIds')} />
       <TextInput label="Labels" hint="Comma-separated." {...bind('labels')} field="template.labels" />
       <Choice label="Priority" options={choiceOptions('priority')} {...bind('priority')} field="template.priority" />
       <Check
@@ -93,32 +92,5 @@ export function TemplateFields({ projectId, bind }: { projectId: string; bind: B
         field="template.autoMode"
       />
     </>
-  )
-}
-
-interface AssigneeProps {
-  projectId: string
-  value: readonly string[]
-  onChange: (ids: readonly string[]) => void
-}
-
-/** The assignee of the cards that the schedule creates. */
-function AssigneeField({ projectId, value, onChange }: AssigneeProps) {
-  const { value: people = [] } = useLoad(() => client.members.people({ projectId }), [projectId])
-  const id = useId()
-  const nameOf = (id: string) => people.find(({ userId }) => userId === id)?.displayName ?? 'a former member'
-  return (
-    <div className="field" role="group" aria-labelledby={id}>
-      <strong id={id}>Assignees</strong>
-      <div className="assignees">
-        {value.map(id => (
-          <AssignedPerson key={id} name={nameOf(id)} onRemove={() => onChange(value.filter(other => other !== id))} />
-        ))}
-        <AssignTo
-          people={people.filter(({ userId }) => !value.includes(userId))}
-          onAssign={id => onChange([...value, id])}
-        />
-      </div>
-    </div>
   )
 }

@@ -4,7 +4,7 @@ import * as cards from '../../domain/cards/cards.ts'
 import { hasRoom } from '../../domain/boards/columnLimits.ts'
 import { changeCard } from '../../domain/cards/cardChanges.ts'
 import { readNext } from '../../domain/cards/pipeline.ts'
-import { failuresOf, hasProofsFor, judge, requestChecks } from '../../domain/cards/proofs.ts'
+import { failuresOf, hasProofsFor, isCommand, isOpen, judge, requestChecks } from '../../domain/cards/proofs.ts'
 import { begin, end, findOpen, notStarted, start, type Agents } from '../../domain/agents/sessions.ts'
 import { isAsking } from '../../domain/agents/sessionStates.ts'
 import { requireMayStart, type Starter } from '../../domain/cards/startPermission.ts'
@@ -104,11 +104,17 @@ async function moveToNextStep(
   return true
 }
 
-/** Runs the gates on the way to a column. When all have passed, the board advances the card; otherwise, the card waits for a person. */
+/** Runs the gates on the way to a column. When all have passed, the board advances the card; otherwise, the card waits for people. */
 async function runGates(tx: Transaction, card: CardRow, column: ColumnRow, trees: string | null): Promise<void> {
   const gates = await listGatesBetween(tx, card.columnId, column.id)
-  const [failed] = failuresOf(await judge(tx, card, gates, trees), trees)
-  if (failed === undefined) return void (await requestChecks(tx, card, gates, trees, undefined))
-  const message = `The gate ${failed.gate.name} has not passed. ${failed.reason}`
-  await changeCard(tx, card, { statusReason: 'gate', lastAgentAction: notStarted(tx, { message }) })
+  const judged = await judge(tx, card, gates, trees)
+  const [failed] = failuresOf(judged, trees)
+  // The check of an approval only reads the files.
+  const runnable = trees === null ? gates : gates.filter(isCommand)
+  if (failed === undefined && (await requestChecks(tx, card, runnable, trees, undefined)).some(isOpen)) return
+  const missing = failed ?? judged.find(({ reason }) => reason !== null)
+  if (missing === undefined) return
+  const message = `The gate ${missing.gate.name} has not passed. ${missing.reason}`
+  const missingGate = missing.gate.name
+  await changeCard(tx, card, { statusReason: 'gate', missingGate, lastAgentAction: notStarted(tx, { message }) })
 }

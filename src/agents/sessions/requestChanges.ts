@@ -1,14 +1,16 @@
 import { Problem } from '../../contract/errors.ts'
 import { add, type CheckedReview, type ReviewWithComments } from '../../cardWork/reviews.ts'
-import type { StartRef } from '../../domain/cards/cards.ts'
+import { find, type StartRef } from '../../domain/cards/cards.ts'
 import type { Transaction } from '../../store/engine/database.ts'
 import type { ReviewCommentRow } from '../../store/forges/reviews.ts'
 import { hasWorked } from '../../store/agents/sessions.ts'
+import { advancePipeline } from './advancePipeline.ts'
 import type { Supervisor } from './agentSupervisor.ts'
 import { send } from './sessionCommands.ts'
 
 /**
- * Submits a review. If it requests changes, it becomes the next message to the card's agent, which resumes or starts again.
+ * Submits a review. If it requests changes, it becomes the next message to the card's agent, which resumes or starts again. If it is the
+ * approval that a card in auto mode waits for, the card moves on.
  * @throws Problem as `add` and `send` do, CONFLICT if it requests changes and no agent has worked on the card
  */
 export async function submitReview(
@@ -25,6 +27,10 @@ export async function submitReview(
   const review = await add(tx, ref, checked)
   if (review.verdict === 'request_changes')
     await send(tx, supervisor, ref, { content: messageOf(review), attachmentIds: [] })
+  const { trees, authorRole } = checked
+  const counts = review.verdict === 'approve' && trees !== null && authorRole !== null
+  if (counts && (await find(tx, ref)).statusReason === 'gate')
+    await advancePipeline(tx, supervisor, ref.projectId, ref.cardId, trees)
   return review
 }
 

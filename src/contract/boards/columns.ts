@@ -107,6 +107,7 @@ export const columns = {
     who: member('boards.write'),
     fails: ['COLUMN_NOT_EMPTY'],
     summary: 'Delete an empty column',
+    details: 'A column with gates requires an admin of the project.',
     emits: ['column.deleted'],
   }),
   clear: post('/api/projects/{projectId}/columns/{columnId}/clean-all', {

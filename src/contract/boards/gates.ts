@@ -1,5 +1,6 @@
 import * as v from 'valibot'
-import { Count, Id, integer, Name, Order, refTo, ShellCommand } from '../fields.ts'
+import { maxAssignees, people } from '../cards/cardPlan.ts'
+import { AccountId, AccountRef, Count, Id, integer, Name, Order, refTo, ShellCommand } from '../fields.ts'
 import { ofProject } from '../notFound.ts'
 import { del, get, manager, post, put, viewer } from '../route.ts'
 
@@ -11,23 +12,38 @@ export const defaultGateRounds = 3
 /** The longest time limit of a gate's command. */
 export const maxGateMinutes = 24 * 60
 
+export const gateKinds = ['command', 'approval'] as const
+export type GateKind = (typeof gateKinds)[number]
+export const approverRoles = ['member', 'admin'] as const
+export type ApproverRole = (typeof approverRoles)[number]
+
 /**
- * A command that must succeed for a card's files. Without `columnId`, the card must pass the gate before it is merged, otherwise before it
- * moves forward from the column. `minutes` is the time limit of the command.
+ * A condition for cards: if `columnId` is null, before the merge, otherwise before a card moves forward from that column. The fields of
+ * another kind are null.
+ * - `command`: a command that succeeds for the card's files. `minutes` is its time limit.
+ * - `approval`: reviews of the card's files by `approvals` people who approve. They have at least the role `approverRole` in the project,
+ *   and are among `approverIds` unless that is empty.
  */
 export const Gate = v.object({
   id: Id,
   columnId: v.nullable(Id),
   name: v.string(),
-  command: v.string(),
-  minutes: Count,
+  kind: v.picklist(gateKinds),
+  command: v.nullable(v.string()),
+  minutes: v.nullable(Count),
+  approvals: v.nullable(Count),
+  approverRole: v.nullable(v.picklist(approverRoles)),
+  approverIds: v.nullable(v.array(AccountId)),
   position: Count,
 })
 const fields = {
   name: Name,
-  command: ShellCommand,
   columnId: v.nullable(refTo('COLUMN_NOT_FOUND')),
-  minutes: integer(1, maxGateMinutes),
+  command: v.optional(ShellCommand),
+  minutes: v.optional(integer(1, maxGateMinutes)),
+  approvals: v.optional(integer(1, maxAssignees)),
+  approverRole: v.optional(v.picklist(approverRoles, 'must be member or admin')),
+  approverIds: v.optional(people(AccountRef)),
 }
 
 /** The routes of a project's gates. */
@@ -43,13 +59,13 @@ export const gates = {
     notFound: ofProject,
     audited: { target: 'gate', id: 'id' },
     who: manager('gates.write'),
-    summary: 'Create a gate: a command that must succeed before a card moves on or is merged',
+    summary: 'Create a gate: a command or approvals that a card needs before it moves on or is merged',
     details:
-      "The command runs in the card's worktree, in the sandbox of the project's agents. With columnId, cards need it to leave that column forward; without, to be merged.",
+      "With columnId, cards need it to leave that column forward; without, to be merged. kind command requires command, which runs in the card's worktree, in the sandbox of the project's agents. kind approval requires that people approve the card's files in a review; agents and API keys do not count.",
     input: v.strictObject({
       ...fields,
+      kind: v.optional(v.picklist(gateKinds, 'must be command or approval'), 'command'),
       columnId: v.optional(fields.columnId, null),
-      minutes: v.optional(fields.minutes, 30),
     }),
     output: Gate,
     idempotent: true,
@@ -71,7 +87,7 @@ export const gates = {
     audited: { target: 'gate' },
     who: manager('gates.write'),
     summary: 'Update a gate',
-    details: 'After a change of the command, all cards must pass the gate again.',
+    details: 'The kind cannot change. After a change of the command, all cards must pass the gate again.',
     input: v.partial(v.strictObject(fields)),
     output: Gate,
     emits: ['gate.updated'],

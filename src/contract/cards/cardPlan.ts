@@ -14,7 +14,8 @@ export const Estimate = v.pipe(
   v.check(value => Number(value.toFixed(2)) === value, 'must have at most 2 decimals'),
 )
 
-const people = <Id extends v.GenericSchema<unknown, number>>(id: Id) =>
+/** A list of people, each once. */
+export const people = <Id extends v.GenericSchema<unknown, number>>(id: Id) =>
   v.pipe(
     v.array(id),
     v.maxLength(maxAssignees, `must have at most ${maxAssignees} users`),

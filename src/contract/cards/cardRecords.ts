@@ -67,6 +67,7 @@ export const CardItem = v.object({
   kind: CardKind,
   status: CardStatus,
   statusReason: v.nullable(v.string()),
+  missingGate: v.nullable(v.string()),
   position: v.nullable(Position),
   unread: v.boolean(),
   deferred: v.boolean(),

@@ -32,14 +32,15 @@ export const Proof = v.object({
 export const ProofDetail = v.object({ ...Proof.entries, output: v.string(), outputStart: Count })
 
 /**
- * A gate that is ahead of a card, with its latest proof. `passed` is true if the proof is valid for the card's current files. Otherwise,
- * `reason` is what is missing.
+ * A gate that is ahead of a card. `passed` is true if the card has passed it with its current files. Otherwise, `reason` is what is missing.
+ * `proof` is the latest result of a command. `approvedBy` are the names of those whose approval of the current files counts.
  */
 const CardGate = v.object({
   gate: Gate,
   passed: v.boolean(),
   reason: v.nullable(v.string()),
   proof: v.nullable(Proof),
+  approvedBy: v.array(v.string()),
 })
 
 const path = '/api/projects/{projectId}/cards/{cardId}/proofs'
@@ -69,9 +70,9 @@ export const proofs = {
     at: 'machine',
     who: member('scripts.run'),
     tool: { name: 'check_card', title: 'Check a card', group: 'run', does: 'changes', openWorld: true },
-    summary: "Check a card: run its gates that have no valid proof for the card's files",
+    summary: "Check a card: run the commands of its gates that have no valid proof for the card's files",
     details:
-      'Without gateId, runs the gates of its column and those of the merge. If the card can start automatically, this requires the permission agents.run from an API key. Gates that passed for the same files do not run again.',
+      'Without gateId, runs the commands of its column and those of the merge. If the card can start automatically, this requires the permission agents.run from an API key. Gates that passed for the same files do not run again.',
     input: v.optional(v.strictObject({ gateId: v.optional(refTo('GATE_NOT_FOUND')) }), {}),
     output: v.array(Proof),
     status: 202,

@@ -51,6 +51,18 @@ export async function requireRole(
   return role
 }
 
+/** Whether a caller can skip the gates of a project: its admins, who are not agents. */
+export const maySkipGates = async (db: Reader, caller: Caller, projectId: number): Promise<boolean> =>
+  caller.kind !== 'agent' && (await projectRole(db, caller, projectId)) === 'admin'
+/** Requires that a caller can skip the gates of a project. @throws Problem FORBIDDEN */
+export async function requireMaySkipGates(db: Reader, caller: Caller, projectId: number): Promise<void> {
+  if (!(await maySkipGates(db, caller, projectId)))
+    throw new Problem(
+      'FORBIDDEN',
+      'Cards could go around the gates of the board. Only an admin of the project can do this.',
+    )
+}
+
 /**
  * The caller's role in an organization. Undefined for a missing organization and for a non-member. The server's administrators
  * are admins of all organizations.

@@ -15,10 +15,12 @@ import {
   type CountedColumn,
 } from '../../store/boards/columns.ts'
 import { isPulledFrom } from '../../store/boards/columnTurns.ts'
+import { isBoardGated, isGated } from '../../store/boards/gates.ts'
 import { readCredentialOfProject } from '../../store/accounts/credentials.ts'
 import type { Reader, Transaction } from '../../store/engine/database.ts'
 import { changedChoice, noChoice, projectLevels, type KnownAgents } from '../agents/agentChoice.ts'
 import { column as columnView } from '../../views/boards.ts'
+import { requireMaySkipGates } from '../accounts/access.ts'
 import * as boards from './boards.ts'
 import type { Caller } from '../accounts/caller.ts'
 import { columnOfProject } from '../cards/cards.ts'
@@ -169,22 +171,24 @@ const changedInProject = (
   )
 
 /**
- * Deletes a column without cards. Its archived cards move to another column of the project. If the next column pulls, it then pulls from
- * another one, which requires the permission to start agents.
- * @throws Problem COLUMN_NOT_FOUND, COLUMN_NOT_EMPTY, INSUFFICIENT_PERMISSIONS
+ * Deletes a column without cards, with its gates, which requires an admin of the project. Its archived cards move to another column of the
+ * project. If the next column pulls, it then pulls from another one, which requires the permission to start agents.
+ * @throws Problem COLUMN_NOT_FOUND, COLUMN_NOT_EMPTY, INSUFFICIENT_PERMISSIONS, FORBIDDEN
  */
 export async function remove(tx: Transaction, caller: Caller, projectId: number, columnId: number): Promise<void> {
   const column = await find(tx, projectId, columnId)
   if (column.cardCount > 0) throw new Problem('COLUMN_NOT_EMPTY')
   if (!mayStart(caller, 'kanban') && (await isPulledFrom(tx, columnId))) requireMayStart(caller, 'kanban')
+  if (await isGated(tx, columnId)) await requireMaySkipGates(tx, caller, projectId)
   if (await hasCardsOutOfOrder(tx, columnId)) await adoptCardsOutOfOrder(tx, columnId, await otherColumn(tx, column))
   await deleteColumn(tx, column)
   await appendEvent(tx, 'column.deleted', projectId, { id: String(columnId), boardId: String(column.boardId) })
 }
 
 /**
- * Reorders the columns of one board. If a column then pulls from another one, this requires the permission to start agents.
- * @throws Problem INVALID_ORDER, COLUMN_NOT_FOUND, INSUFFICIENT_PERMISSIONS
+ * Reorders the columns of one board. If a column then pulls from another one, this requires the permission to start agents. If the board has
+ * gates, it requires an admin of the project, because the order decides which gates a card passes.
+ * @throws Problem INVALID_ORDER, COLUMN_NOT_FOUND, INSUFFICIENT_PERMISSIONS, FORBIDDEN
  */
 export async function reorder(
   tx: Transaction,
@@ -197,6 +201,8 @@ export async function reorder(
   const before = await listCountedColumns(tx, boardId)
   requireWholeOrder(ids, before)
   if (before.some(({ pull }) => pull === 1)) requireMayStart(caller, 'kanban')
+  const isChanged = before.some(({ id }, at) => id !== ids[at])
+  if (isChanged && (await isBoardGated(tx, boardId))) await requireMaySkipGates(tx, caller, projectId)
   for (const [position, id] of ids.entries()) await setColumnPosition(tx, id, position)
   const columns = await listCountedColumns(tx, boardId)
   await appendEvent(tx, 'column.reordered', projectId, columns.map(columnView))

@@ -1,4 +1,4 @@
-import { maxGates } from '../../contract/boards/gates.ts'
+import { maxGates, type ApproverRole, type GateKind } from '../../contract/boards/gates.ts'
 import { invalid, Problem } from '../../contract/errors.ts'
 import type { ColumnType } from '../../contract/fields.ts'
 import { appendEvent } from '../../events/outbox.ts'
@@ -10,12 +10,13 @@ import {
   readGate,
   setGatePosition,
   updateGate,
-  type GateChange,
   type GateRow,
 } from '../../store/boards/gates.ts'
+import { listPeopleOf } from '../../store/cards/cardPeople.ts'
 import { gate as gateView } from '../../views/gates.ts'
 import type { Caller } from '../accounts/caller.ts'
 import { columnOfProject } from '../cards/cards.ts'
+import { notInProject } from '../cards/cardPeople.ts'
 import { requireWholeOrder } from '../cards/order.ts'
 
 export interface GateRef {
@@ -30,33 +31,98 @@ export async function find(db: Reader, { projectId, gateId }: GateRef): Promise<
   return gate
 }
 
+/** The fields of a gate that depend on its kind, as a client specifies them. */
+interface KindFields {
+  command?: string
+  minutes?: number
+  approvals?: number
+  approverRole?: ApproverRole
+  approverIds?: readonly number[]
+}
+const defaultMinutes = 30
+const kindOfField: Record<keyof KindFields, GateKind> = {
+  command: 'command',
+  minutes: 'command',
+  approvals: 'approval',
+  approverRole: 'approval',
+  approverIds: 'approval',
+}
+
 /**
  * Adds a gate at the end of a project's gates.
- * @throws Problem COLUMN_NOT_FOUND, COLUMN_IN_OTHER_PROJECT, VALIDATION_FAILED for a done or archive column, CONFLICT if there are too many
+ * @throws Problem COLUMN_NOT_FOUND, COLUMN_IN_OTHER_PROJECT, CONFLICT if there are too many; VALIDATION_FAILED for a done or archive column,
+ * a field of another kind, a missing command, and approvers who do not belong to the project
  */
 export async function create(
   tx: Transaction,
   caller: Caller,
   projectId: number,
-  gate: Pick<GateRow, 'name' | 'command' | 'columnId' | 'minutes'>,
+  { kind, name, columnId, ...given }: Pick<GateRow, 'kind' | 'name' | 'columnId'> & KindFields,
 ): Promise<GateRow> {
   if ((await listGates(tx, projectId)).length >= maxGates)
     throw new Problem('CONFLICT', `A project can have at most ${maxGates} gates.`)
-  await requireWorkColumn(tx, { projectId, caller }, gate.columnId)
-  const created = await find(tx, { projectId, gateId: await insertGate(tx, { ...gate, projectId }) })
+  await requireWorkColumn(tx, { projectId, caller }, columnId)
+  const fields = await fieldsOfKind(tx, projectId, kind, given, undefined)
+  const gateId = await insertGate(tx, { projectId, kind, name, columnId, ...fields })
+  const created = await find(tx, { projectId, gateId })
   await appendEvent(tx, 'gate.created', projectId, gateView(created))
   return created
 }
 
 /** Changes a gate. @throws Problem GATE_NOT_FOUND, and as `create` */
-export async function update(tx: Transaction, caller: Caller, ref: GateRef, change: GateChange): Promise<GateRow> {
+export async function update(
+  tx: Transaction,
+  caller: Caller,
+  ref: GateRef,
+  { name, columnId, ...given }: Partial<Pick<GateRow, 'name' | 'columnId'>> & KindFields,
+): Promise<GateRow> {
   const gate = await find(tx, ref)
-  if (Object.values(change).every(value => value === undefined)) return gate
+  if (Object.values({ name, columnId, ...given }).every(value => value === undefined)) return gate
   const { projectId } = ref
-  if (change.columnId !== undefined) await requireWorkColumn(tx, { projectId, caller }, change.columnId)
-  const { name = gate.name, command = gate.command, columnId = gate.columnId, minutes = gate.minutes } = change
-  updateGate(tx, gate.id, { name, command, columnId, minutes })
+  if (columnId !== undefined) await requireWorkColumn(tx, { projectId, caller }, columnId)
+  const fields = await fieldsOfKind(tx, projectId, gate.kind, given, gate)
+  updateGate(tx, gate.id, {
+    name: name ?? gate.name,
+    columnId: columnId === undefined ? gate.columnId : columnId,
+    ...fields,
+  })
   return announceUpdate(tx, ref)
+}
+
+/** The stored fields of a gate's kind: those that are specified, or else those of `before`, or else the defaults. */
+async function fieldsOfKind(
+  tx: Transaction,
+  projectId: number,
+  kind: GateKind,
+  given: KindFields,
+  before: GateRow | undefined,
+): Promise<Pick<GateRow, 'command' | 'minutes' | 'approvals' | 'approverRole' | 'approverIds'>> {
+  for (const [field, value] of Object.entries(given) as Array<[keyof KindFields, unknown]>)
+    if (value !== undefined && kindOfField[field] !== kind)
+      throw invalid(field, `must be omitted for a gate of kind ${kind}`)
+  if (kind === 'command') {
+    const command = given.command ?? before?.command
+    if (!command) throw invalid('command', 'is required')
+    const minutes = given.minutes ?? before?.minutes ?? defaultMinutes
+    return { command, minutes, approvals: null, approverRole: null, approverIds: null }
+  }
+  const approvals = given.approvals ?? before?.approvals ?? 1
+  const approverIds = given.approverIds ?? approverIdsOf(before)
+  if (given.approverIds) await requirePeople(tx, projectId, given.approverIds)
+  if (approverIds.length > 0 && approvals > approverIds.length)
+    throw invalid('approvals', `must be at most ${approverIds.length}, the number of approvers`)
+  const approverRole = given.approverRole ?? before?.approverRole ?? 'member'
+  return { command: null, minutes: null, approvals, approverRole, approverIds: JSON.stringify(approverIds) }
+}
+
+/** The accounts that can approve. If empty, everyone with the role. */
+export const approverIdsOf = (gate: Pick<GateRow, 'approverIds'> | undefined): number[] =>
+  JSON.parse(gate?.approverIds ?? '[]') as number[]
+
+async function requirePeople(tx: Transaction, projectId: number, ids: readonly number[]): Promise<void> {
+  const people = await listPeopleOf(tx, projectId, ids)
+  for (const [at, id] of ids.entries())
+    if (!people.some(({ userId }) => userId === id)) throw invalid(`approverIds.${at}`, notInProject(id))
 }
 
 /** Deletes a gate with its proofs. @throws Problem GATE_NOT_FOUND */

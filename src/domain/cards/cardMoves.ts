@@ -89,7 +89,7 @@ async function moveCard(
 /** A card that moved starts with no failed gates. */
 const withoutGates = ({ gateRounds, statusReason }: CardRow): CardChange => ({
   ...(gateRounds > 0 && { gateRounds: 0 }),
-  ...(statusReason === 'gate' && { statusReason: null }),
+  ...(statusReason === 'gate' && { statusReason: null, missingGate: null }),
 })
 
 /** Requires the proofs of the gates that a card passes on its way to a column. @throws Problem GATE_NOT_PASSED */

@@ -46,10 +46,13 @@ async function accountsOf(
   return ids.map((id, at) => {
     const person = people.find(({ userId }) => userId === id)
     const found = person?.displayName ?? known.find(({ userId }) => userId === String(id))?.displayName
-    if (found === undefined) throw invalid(`assigneeIds.${at}`, `must be a member of the project, which ${id} is not`)
+    if (found === undefined) throw invalid(`assigneeIds.${at}`, notInProject(id))
     return { userId: String(id), displayName: found }
   })
 }
+
+/** The rule for an account that does not belong to a project. */
+export const notInProject = (id: number): string => `must be a member of the project, which ${id} is not`
 
 /** @throws Problem VALIDATION_FAILED for a caller without an account */
 export function watch(tx: Transaction, card: CardRow, caller: Caller | undefined, watching: boolean): void {

@@ -2,9 +2,11 @@ import { createHash } from 'node:crypto'
 import { Problem } from '../../contract/errors.ts'
 import { appendEvent } from '../../events/outbox.ts'
 import { listGates, listGatesBetween, type GateRow } from '../../store/boards/gates.ts'
+import { listVerdicts, type VerdictRow } from '../../store/forges/reviews.ts'
 import { listColumns, type ColumnRow } from '../../store/boards/columns.ts'
 import type { CardRow } from '../../store/cards/cards.ts'
 import {
+  deleteProof,
   insertProof,
   listLatestProofs,
   readProof,
@@ -17,27 +19,37 @@ import type { Reader, Transaction } from '../../store/engine/database.ts'
 import { bySystem, insertAuditRow } from '../../store/server/audit.ts'
 import { hasActiveAgent } from '../../views/cards.ts'
 import { proof as proofView } from '../../views/gates.ts'
-import { projectRole } from '../accounts/access.ts'
+import { isSufficient, maySkipGates } from '../accounts/access.ts'
 import { byCaller } from '../accounts/auditEntries.ts'
 import type { Caller } from '../accounts/caller.ts'
+import { approverIdsOf } from '../boards/gates.ts'
 import { find as findCard, type CardRef } from './cards.ts'
 import { requireMayChangeStart } from './startPermission.ts'
 
 /*
- * A gate is a command that must succeed for a card's files. Its result is a proof, which counts for exactly these files and this command.
- * Every way to move a card forward or to merge it calls `requireProofs`.
+ * A gate is a command that must succeed for a card's files, or a number of people who must approve them. The result of a command is a proof,
+ * which counts for exactly these files and this command. An approval is a review, which counts for the files that it reviewed. Every way to
+ * move a card forward or to merge it calls `requireProofs`.
  */
 
-/** A gate with its latest proof for a card. `reason` is why the card has not passed it; null if it has. */
+/** A gate for a card. `reason` is why the card has not passed it; null if it has. */
 export interface CardGate {
   gate: GateRow
+  /** The latest result of a command. */
   proof: ProofRow | undefined
+  /** The names of the people who approve the card's current files. */
+  approvedBy: string[]
   reason: string | null
 }
 
+/** Whether the board runs a gate: it is not one of people. */
+export const isCommand = ({ kind }: Pick<GateRow, 'kind'>): boolean => kind === 'command'
+
 /** Identifies what a gate checks. */
 export const definitionOf = ({ command }: Pick<GateRow, 'command'>): string =>
-  createHash('sha256').update(command).digest('hex')
+  createHash('sha256')
+    .update(command ?? '')
+    .digest('hex')
 
 /**
  * Which gates a card has passed with its current files.
@@ -51,20 +63,24 @@ export async function judge(
 ): Promise<CardGate[]> {
   if (gates.length === 0) return []
   const proofs = new Map((await listLatestProofs(db, card.id)).map(proof => [proof.gateId, proof]))
+  const verdicts = gates.every(isCommand) ? [] : await listVerdicts(db, card.id)
+  const present = verdicts.filter(verdict => verdict.trees === trees)
   return gates.map(gate => {
     const proof = proofs.get(gate.id)
-    return { gate, proof, reason: whyNotPassed(card, gate, proof, trees) }
+    const counted = present.filter(verdict => canApprove(gate, verdict))
+    const reason =
+      whyNoFiles(card, trees) ?? (isCommand(gate) ? whyNotPassed(gate, proof, trees!) : whyNotApproved(gate, counted))
+    const approvedBy = counted.filter(({ verdict }) => verdict === 'approve').map(({ authorName }) => authorName)
+    return { gate, proof, approvedBy: isCommand(gate) ? [] : approvedBy, reason }
   })
 }
 
-function whyNotPassed(
-  card: Pick<CardRow, 'status'>,
-  gate: GateRow,
-  proof: ProofRow | undefined,
-  trees: string | null,
-): string | null {
+function whyNoFiles(card: Pick<CardRow, 'status'>, trees: string | null): string | null {
   if (hasActiveAgent(card)) return 'The agent is working, so the files can change.'
-  if (trees === null) return 'The card has no files to check.'
+  return trees === null ? 'The card has no files to check.' : null
+}
+
+function whyNotPassed(gate: GateRow, proof: ProofRow | undefined, trees: string): string | null {
   if (!proof) return 'It has not run.'
   if (proof.status === 'queued') return 'It waits to run.'
   if (proof.status === 'running') return 'It is running.'
@@ -73,6 +89,23 @@ function whyNotPassed(
   if (proof.status === 'superseded' || (proof.trees !== trees && proof.trees !== ''))
     return 'The files have changed since it ran.'
   return proof.status === 'passed' && proof.trees === trees ? null : `It failed: ${proof.summary}`
+}
+
+/** Whether a verdict counts for a gate: its author has the role, and is one of the approvers. */
+function canApprove(gate: GateRow, { authorId, authorRole }: VerdictRow): boolean {
+  const ids = approverIdsOf(gate)
+  return isSufficient(authorRole, gate.approverRole ?? 'member') && (ids.length === 0 || ids.includes(authorId ?? 0))
+}
+
+/** @param counted the latest verdict of each of the gate's approvers about the card's current files */
+function whyNotApproved({ approvals }: GateRow, counted: readonly VerdictRow[]): string | null {
+  const against = counted.find(({ verdict }) => verdict === 'request_changes')
+  if (against) return `${against.authorName || 'A person'} requests changes.`
+  const wanted = approvals ?? 1
+  if (counted.length >= wanted) return null
+  return wanted === 1
+    ? 'An approval of these files is missing.'
+    : `${counted.length} of ${wanted} people have approved these files.`
 }
 
 /** The gates that are ahead of a card: those of its column, of the later columns of its board, and of the merge. */
@@ -112,7 +145,7 @@ export async function requireProofs(tx: Transaction, { card, gates, trees, calle
   const missing = (await judge(tx, card, gates, trees ?? null)).filter(({ reason }) => reason !== null)
   if (missing.length === 0) return
   const names = missing.map(({ gate }) => gate.name).join(', ')
-  if (force && (await mayForce(tx, caller, card.projectId))) {
+  if (force && (caller === undefined || (await maySkipGates(tx, caller, card.projectId)))) {
     const target = { kind: 'card', id: card.id }
     insertAuditRow(
       tx,
@@ -125,7 +158,11 @@ export async function requireProofs(tx: Transaction, { card, gates, trees, calle
     others.length === 0
       ? ''
       : ` ${others.length === 1 ? 'One more gate is' : `${others.length} more gates are`} missing.`
-  const hint = force ? 'Only an admin of the project can use force.' : `To run its gates: board cards check ${card.id}`
+  const hint = force
+    ? 'Only an admin of the project can use force.'
+    : isCommand(first!.gate)
+      ? `To run its gates: board cards check ${card.id}`
+      : `To approve: board cards review ${card.id} --approve`
   throw new Problem(
     'GATE_NOT_PASSED',
     `The card has not passed the gate ${first!.gate.name}. ${first!.reason}${more} ${hint}`,
@@ -134,9 +171,6 @@ export async function requireProofs(tx: Transaction, { card, gates, trees, calle
     },
   )
 }
-
-const mayForce = async (tx: Transaction, caller: Caller | undefined, projectId: number): Promise<boolean> =>
-  caller === undefined || (caller.kind !== 'agent' && (await projectRole(tx, caller, projectId)) === 'admin')
 
 /** Whether a card has all proofs for a move to a column. */
 export async function hasProofsFor(
@@ -156,10 +190,11 @@ export interface Checks {
   reconcile(tx: Transaction): void
 }
 
-/** The gates that failed for a card's files. Empty while a gate has no result. */
+/** The commands that failed for a card's files. Empty while a command has no result. */
 export function failuresOf(judged: readonly CardGate[], trees: string | null): CardGate[] {
-  const areKnown = judged.every(({ proof }) => proof && !isOpen(proof))
-  return areKnown ? judged.filter(({ reason, proof }) => reason !== null && proof!.trees === trees) : []
+  const commands = judged.filter(({ gate }) => isCommand(gate))
+  const areKnown = commands.every(({ proof }) => proof && !isOpen(proof))
+  return areKnown ? commands.filter(({ reason, proof }) => reason !== null && proof!.trees === trees) : []
 }
 
 /** A user or agent who asks for a check. */
@@ -255,6 +290,13 @@ export async function findProof(db: Reader, ref: CardRef & { proofId: number }):
   const proof = await readProof(db, cardId, ref.proofId)
   if (!proof) throw new Problem('PROOF_NOT_FOUND')
   return proof
+}
+
+/** Drops a check that is not needed: an earlier result counts. */
+export async function dropCheck(tx: Transaction, { id, cardId }: Pick<ProofRow, 'id' | 'cardId'>): Promise<void> {
+  updateProof(tx, id, { status: 'superseded' })
+  await announce(tx, cardId, id)
+  deleteProof(tx, id)
 }
 
 async function announce(tx: Transaction, cardId: number, id: number): Promise<ProofRow> {

@@ -145,6 +145,11 @@ export async function reassignToFirst(tx: Transaction, first: UserRow): Promise<
        FROM (SELECT value FROM json_each(schedules.template, '$.assigneeIds') ORDER BY key)))
      WHERE EXISTS (SELECT 1 FROM json_each(schedules.template, '$.assigneeIds') WHERE value = ${from})`,
   )
+  await tx.run(
+    `UPDATE gates SET approver_ids = (SELECT json_group_array(iif(value = ${from}, ${to}, value)) FROM json_each(gates.approver_ids))
+     WHERE EXISTS (SELECT 1 FROM json_each(gates.approver_ids) WHERE value = ${from})`,
+  )
+  await tx.run('UPDATE reviews SET author_id = ? WHERE author_id IS NULL AND author_role IS NOT NULL', [to])
   await tx.run('UPDATE projects SET owner_id = ? WHERE owner_id = ?', [to, from])
   for (const table of ['webhooks', 'schedules'])
     await tx.run(`UPDATE ${table} SET maker_user_id = ? WHERE maker_user_id = ?`, [to, from])

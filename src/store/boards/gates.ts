@@ -1,5 +1,6 @@
+import type { ApproverRole, GateKind } from '../../contract/boards/gates.ts'
 import type { Reader, Transaction } from '../engine/database.ts'
-import { defineRecord, id, number, text, type Change, type NewRow, type Row } from '../engine/record.ts'
+import { defineRecord, id, json, number, text, type Change, type NewRow, type Row } from '../engine/record.ts'
 
 export const gateFields = {
   id: id(),
@@ -7,15 +8,24 @@ export const gateFields = {
   /** The column that a card leaves. Null for a gate that a card passes before it is merged. */
   columnId: id().orNull(),
   name: text(),
-  command: text(),
-  /** The time limit of the command. */
-  minutes: number(),
+  kind: text<GateKind>(),
   position: number(),
+  /** Of a command, otherwise null. */
+  command: text().orNull(),
+  /** The time limit of a command. */
+  minutes: number().orNull(),
+  /** The number of people who must approve, otherwise null. */
+  approvals: number().orNull(),
+  /** The least role of these people. */
+  approverRole: text<ApproverRole>().orNull(),
+  /** The accounts of these people. If empty, everyone with the role. */
+  approverIds: json<number[]>().orNull(),
   createdAt: text().initiallyNow(),
   updatedAt: text().initiallyNow(),
 }
 export type GateRow = Row<typeof gateFields>
-export type GateChange = Pick<Change<typeof gateFields>, 'columnId' | 'name' | 'command' | 'minutes'>
+export type NewGate = Omit<NewRow<typeof gateFields>, 'position'>
+export type GateChange = Omit<Change<typeof gateFields>, 'position' | 'kind'>
 
 const record = defineRecord('gates', 'g', gateFields)
 const select = `SELECT ${record.columns} FROM gates g`
@@ -30,6 +40,12 @@ export const hasGates = async (db: Reader, projectId: number): Promise<boolean> 
 /** Whether a column has a gate. */
 export const isGated = async (db: Reader, columnId: number): Promise<boolean> =>
   (await db.get('SELECT 1 FROM gates WHERE column_id = ? LIMIT 1', [columnId])) !== undefined
+
+/** Whether a column of a board has a gate. */
+export const isBoardGated = async (db: Reader, boardId: number): Promise<boolean> =>
+  (await db.get('SELECT 1 FROM columns l JOIN gates g ON g.column_id = l.id WHERE l.board_id = ? LIMIT 1', [
+    boardId,
+  ])) !== undefined
 
 /**
  * The gates that a card passes on a move between two columns, in the order of the columns: those of its column and of each column before the
@@ -48,7 +64,7 @@ export const listGatesBetween = (db: Reader, fromColumnId: number, toColumnId: n
   )
 
 /** Adds a gate at the end of its project's gates. */
-export const insertGate = async (tx: Transaction, gate: Omit<NewRow<typeof gateFields>, 'position'>): Promise<number> =>
+export const insertGate = async (tx: Transaction, gate: NewGate): Promise<number> =>
   record.insert(tx, { ...gate, position: await endOfProject(tx, gate.projectId) })
 const endOfProject = async (db: Reader, projectId: number): Promise<number> =>
   (await db.get<{ end: number }>('SELECT coalesce(max(position) + 1, 0) AS end FROM gates WHERE project_id = ?', [

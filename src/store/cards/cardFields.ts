@@ -77,6 +77,8 @@ export const cardFields = {
   pipeline: json<StoredStep[]>().initially('[]'),
   status: text<CardStatus>().initially('idle'),
   statusReason: text().orNull(),
+  /** The gate that the card waits for, while the reason of its status is `gate`. */
+  missingGate: text().orNull(),
   unread: flag().initially(false),
   deferred: flag().initially(false),
   autoMode: flag().initially(false),

@@ -1,4 +1,5 @@
 import type { NewComment, Verdict } from '../../contract/forges/reviews.ts'
+import type { ProjectRole } from '../../contract/route.ts'
 import type { Reader, Transaction } from '../engine/database.ts'
 import { defineRecord, id, json, number, text, type NewRow, type Row } from '../engine/record.ts'
 
@@ -11,10 +12,14 @@ export const reviewFields = {
   /** Null if the author has no account on this server. */
   authorId: id().orNull(),
   authorName: text(),
+  /** The author's role in the project at that time. Null if the author is not a person: an agent, or a program with a key. */
+  authorRole: text<ProjectRole>().orNull(),
   baseCommit: text().orNull(),
   headCommit: text().orNull(),
   /** The Git object of the reviewed files, kept by a ref. Null if there is none. */
   snapshot: text().orNull(),
+  /** The trees of the reviewed files in all repositories, as proofs have them. Null if there were none. */
+  trees: text().orNull(),
   createdAt: text().initiallyNow(),
 }
 export type ReviewRow = Row<typeof reviewFields>
@@ -46,6 +51,19 @@ const comments = `SELECT ${commentRecord.columns} FROM reviews r JOIN review_com
 /** A card's reviews, oldest first. */
 export const listReviews = (db: Reader, cardId: number): Promise<ReviewRow[]> =>
   db.all(`SELECT ${reviewRecord.columns} FROM reviews r WHERE r.card_id = ? ORDER BY r.id`, [cardId])
+
+/** A person's verdict about a card. */
+export type VerdictRow = Pick<ReviewRow, 'authorId' | 'authorName' | 'authorRole' | 'verdict' | 'trees'> & {
+  authorRole: ProjectRole
+}
+/** The latest verdict of each person about a card, without reviews that only comment. */
+export const listVerdicts = (db: Reader, cardId: number): Promise<VerdictRow[]> =>
+  db.all(
+    `SELECT ${reviewRecord.columnsOf(['authorId', 'authorName', 'authorRole', 'verdict', 'trees'])} FROM reviews r
+     WHERE r.id IN (SELECT max(id) FROM reviews WHERE card_id = ? AND author_role IS NOT NULL AND verdict <> 'comment' GROUP BY author_id)
+     ORDER BY r.id`,
+    [cardId],
+  )
 export const readReview = (db: Reader, cardId: number, id: number): Promise<ReviewRow | undefined> =>
   db.get(`SELECT ${reviewRecord.columns} FROM reviews r WHERE r.id = ? AND r.card_id = ?`, [id, cardId])
 /** The comments of a card's reviews, or of one of them, in their order. */

@@ -68,9 +68,12 @@ export const exportColumns = (names: ReadonlyArray<keyof typeof columnFields>): 
   )
 
 const gates = defineRecord('gates', 'g', gateFields)
+const gatePlace = ['projectId', 'columnId', 'name', 'kind'] as const
 export const exportedGates = (db: Reader, projectId: number): Promise<ExportRow[]> =>
   db.all(
-    `SELECT g.id, ${gates.jsonOf(['projectId', 'columnId', 'name', 'command', 'minutes'], 'integer')} AS json FROM gates g WHERE g.project_id = ? ORDER BY g.position`,
+    `SELECT g.id, iif(g.kind = 'command', ${gates.jsonOf([...gatePlace, 'command', 'minutes'], 'integer')},
+       ${gates.jsonOf([...gatePlace, 'approvals', 'approverRole'], 'integer', { approverRole: "iif(g.approver_ids = '[]', g.approver_role, 'admin')" })}) AS json
+     FROM gates g WHERE g.project_id = ? ORDER BY g.position`,
     [projectId],
   )
 

@@ -41,9 +41,18 @@ CREATE TABLE gates (
   project_id INTEGER NOT NULL REFERENCES projects(id) ON DELETE CASCADE,
   column_id INTEGER REFERENCES columns(id) ON DELETE CASCADE,
   name TEXT NOT NULL,
-  command TEXT NOT NULL,
-  minutes INTEGER NOT NULL,
+  kind TEXT NOT NULL CHECK (kind IN ('command', 'approval')),
   position INTEGER NOT NULL,
+
+  -- Of commands
+  command TEXT,
+  minutes INTEGER,
+
+  -- Of approvals
+  approvals INTEGER,
+  approver_role TEXT CHECK (approver_role IN ('member', 'admin')),
+  approver_ids TEXT,
+
   created_at TEXT NOT NULL,
   updated_at TEXT NOT NULL
 );

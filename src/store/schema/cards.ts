@@ -44,6 +44,7 @@ CREATE TABLE cards (
   start_at TEXT,
   start_held INTEGER NOT NULL DEFAULT 0,
   gate_rounds INTEGER NOT NULL DEFAULT 0,
+  missing_gate TEXT,
   starter_user_id INTEGER,
   starter_key_id INTEGER,
   due_at TEXT,

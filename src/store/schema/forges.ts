@@ -8,9 +8,11 @@ CREATE TABLE reviews (
   body TEXT NOT NULL,
   author_id INTEGER,
   author_name TEXT NOT NULL,
+  author_role TEXT,
   base_commit TEXT,
   head_commit TEXT,
   snapshot TEXT,
+  trees TEXT,
   created_at TEXT NOT NULL
 );
 CREATE INDEX reviews_by_card ON reviews(card_id);

@@ -493,7 +493,7 @@ export const examples = (seed: Seed): Examples => {
     },
     gates: {
       list: { projectId },
-      create: { projectId, name: 'Test', command: 'npm test', columnId: activeColumnId, minutes: 10 },
+      create: { projectId, name: 'Test', command: 'npm test', columnId: activeColumnId, minutes: 10, kind: 'command' },
       reorder: { projectId, ids: [gateId] },
       update: { projectId, gateId, name: 'Tests', command: 'npm run test', columnId: null, minutes: 20 },
       delete: { projectId, gateId },
