@@ -2,6 +2,7 @@ import { Option, type Command } from 'commander'
 import type { Contract } from '../../src/contract/index.ts'
 import type { Output } from '../../src/contract/route.ts'
 import { parseNames, peopleWords, resolvePeople } from '../cards/planOptions.ts'
+import { approvalWords } from '../../src/boardModel/gateWords.ts'
 import { approverRoles } from '../../src/contract/boards/gates.ts'
 import { openContext, type Context } from '../context/context.ts'
 import { listColumns, resolveColumn, resolveGate } from '../context/resolve.ts'
@@ -38,7 +39,7 @@ const gateFields: Column<Row>[] = [
     header: 'BEFORE',
     value: gate => (gate.columnId === null ? 'merge' : `leaving ${gate.columnName}`),
   },
-  { name: 'requires', style: 'text', value: requirementOf },
+  { name: 'requires', style: 'text', value: gate => gate.command ?? approvalWords(gate) },
   { name: 'minutes', header: 'MINUTES', align: 'right', spare: true, value: gate => gate.minutes },
   ...(['kind', 'command', 'approvals', 'approverRole', 'approverIds'] as const).map((name): Column<Row> => ({
     name,
@@ -48,13 +49,6 @@ const gateFields: Column<Row>[] = [
   { name: 'columnId', hidden: true, value: gate => gate.columnId },
   { name: 'position', hidden: true, value: gate => gate.position },
 ]
-
-/** The command, or the number of approvals. */
-function requirementOf({ command, approvals, approverRole, approverIds }: Gate): string {
-  if (command !== null) return command
-  const who = approverIds && approverIds.length > 0 ? 'the approvers' : `${approverRole}s`
-  return `approval by ${approvals} of ${who}`
-}
 
 const addPlaceOptions = (command: Command): Command =>
   command

@@ -31,7 +31,7 @@ export function TileAgent({ session, card, isCurrent }: TileAgentProps) {
   const shown = status === 'idle' && monitorQuestions > 0 ? 'waiting' : status
   const reason = monitorQuestions > 0 && status !== 'waiting' ? 'monitor' : statusReason
   const text =
-    reason === 'gate' ? `Waits for the gate ${card.missingGate}` : activity?.text || reason?.replaceAll('_', ' ')
+    reason === 'gate' ? `Gate: ${card.missingGate}` : activity?.text || reason?.replaceAll('_', ' ')
   const action = nextActionOf(card, size?.filesChanged)
   const name = agent ?? 'Agent'
   return (

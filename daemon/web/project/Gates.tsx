@@ -1,3 +1,4 @@
+import { approvalWords } from '../../../src/boardModel/gateWords.ts'
 import type { Contract } from '../../../src/contract/index.ts'
 import type { Output } from '../../../src/contract/route.ts'
 import { useLoad } from '../app/load.ts'
@@ -118,7 +119,7 @@ function GateRow({ project, mayManage, gate, place, onEdit, onUp, reload }: RowP
       <div className="what">
         <strong>{gate.name}</strong> <span className="dim">{place}</span>
         {gate.command === null ? (
-          <p>{approvalText(gate)}</p>
+          <p>{approvalWords(gate)}</p>
         ) : (
           <pre className="printed" tabIndex={0} aria-label={`Command of ${gate.name}`}>
             {gate.command}
@@ -215,11 +216,4 @@ function Edit({ project, gate, places, onClose, onSaved }: SectionProps & EditPr
       )}
     </FormDialog>
   )
-}
-
-/** The number of approvals, and who can approve. */
-function approvalText({ approvals, approverRole, approverIds }: Gate): string {
-  const people = approvals === 1 ? 'One approval' : `${approvals} approvals`
-  if (approverIds && approverIds.length > 0) return `${people} of ${approverIds.length} people`
-  return `${people} by ${approverRole === 'admin' ? 'admins' : 'members'}`
 }
