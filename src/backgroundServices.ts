@@ -24,6 +24,7 @@ import { createNotifier } from './notifications/notifier.ts'
 import { createGuardedConnect } from './egress/guardedConnect.ts'
 import type { EgressPolicy } from './egress/egressPolicy.ts'
 import { createGateRunner } from './gates/gateRunner.ts'
+import { createLandingRunner } from './gates/landing/landingQueue.ts'
 import { createPreviews } from './previews/previews.ts'
 import { createProcessTrees, type ProcessTrees } from './process/spawn.ts'
 import { createWatchdog } from './process/watchdog.ts'
@@ -148,24 +149,25 @@ async function createRunners(dependencies: BackgroundDependencies, machineDb: Da
   const prices = await readPriceList(config.pricesFile)
   const supervisor = createSupervisor({ ...running, prices, revocations: identity })
   const previews = createPreviews({ db: machineDb, processTrees, outbox, config, sandbox, worktrees, connect })
-  const gates = createGateRunner({
-    db: machineDb,
-    processTrees,
-    outbox,
-    config,
-    sandbox,
-    worktrees,
-    connect,
-    supervisor,
-  })
+  const checking = { db: machineDb, processTrees, outbox, config, sandbox, worktrees, connect, supervisor }
+  const gates = createGateRunner(checking)
   const cleanup = createWorktreeCleanup({ processTrees, config, sandbox, worktrees, connect })
+  const landing = createLandingRunner({
+    ...checking,
+    removal: {
+      dataDir: config.dataDir,
+      runCleanup: cleanup.run,
+      endLate: supervisor.endLate,
+      isAtWork: cardId => [supervisor, gates, previews].some(each => each.isAtWork(cardId)),
+    },
+  })
   const webhooks = createWebhooks({ db: boardDb, outbox, seal, config, egress })
   const timer = createTimer({ config, outbox }, [
     dueSchedules({ db: machineDb, agents: supervisor, webhooks, clock: config.clock }),
     dueStarts({ db: machineDb, agents: supervisor, clock: config.clock }),
     dueReminders({ db: boardDb, webhooks, clock: config.clock }),
   ])
-  const isAtWork = (cardId: number) => [supervisor, gates, previews].some(each => each.isAtWork(cardId))
+  const isAtWork = (cardId: number) => [supervisor, gates, landing, previews].some(each => each.isAtWork(cardId))
   const shared = { supervisor, isAtWork, cleanup, webhooks, processTrees, worktrees }
   const runners: Runners = {
     supervisor,
@@ -174,6 +176,7 @@ async function createRunners(dependencies: BackgroundDependencies, machineDb: Da
     monitors: createMonitors({ db: machineDb, processTrees, outbox, config }),
     scripts: createScriptRunner(machineDb, processTrees),
     gates,
+    landing,
     previews,
     cleanup,
     timer,

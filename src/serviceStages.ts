@@ -6,6 +6,7 @@ import type { WorktreeCleanup } from './agents/sessions/commands/worktreeCleanup
 import { removeLeftCopies } from './agents/sessions/prompts/promptFiles.ts'
 import type { Timer } from './daemons/timer.ts'
 import type { GateRunner } from './gates/gateRunner.ts'
+import type { LandingRunner } from './gates/landing/landingQueue.ts'
 import type { Issues } from './issues/issues.ts'
 import type { Notifier } from './notifications/notifier.ts'
 import type { Previews } from './previews/previews.ts'
@@ -37,6 +38,8 @@ export interface StartedServices {
   scripts: ScriptRunner
   /** Runs gates of cards. */
   gates: GateRunner
+  /** Merges the cards of the landing queues. */
+  landing: LandingRunner
   /** Serves worktrees. */
   previews: Previews
   /** Runs a project's cleanup command before a worktree is removed. */
@@ -61,6 +64,7 @@ export const stagesOf = (
     monitors,
     scripts,
     gates,
+    landing,
     previews,
     cleanup,
     timer,
@@ -91,6 +95,7 @@ export const stagesOf = (
     monitors.start(url, logFor(log, 'monitors'))
     scripts.start(url, logFor(log, 'scripts'))
     gates.start(url, logFor(log, 'gates'), acceptForBoard)
+    landing.start(url, logFor(log, 'landing'), acceptForBoard)
     previews.open(url, logFor(log, 'previews'), acceptForBoard)
     cleanup.open(url, logFor(log, 'worktrees'), acceptForBoard)
     timer.take('machine', logFor(log, 'schedules'))

@@ -15,6 +15,7 @@ const files: readonly [verbs: string, load: () => Promise<{ registerVerbs(cards:
   ['diff approve summary', () => import('./cards/changes.ts')],
   ['merge', () => import('./cards/merge.ts')],
   ['check proofs', () => import('./cards/check.ts')],
+  ['land', () => import('./cards/land.ts')],
   ['push update repositories', () => import('./cards/branch.ts')],
   ['pr', () => import('./cards/pr.ts')],
   ['review', () => import('./cards/review.ts')],
@@ -36,6 +37,6 @@ export async function register(command: Command, verb?: string): Promise<void> {
     'Create and change cards': 'add edit assign block attach attachments download detach comment',
     'Move and archive cards': 'move complete approve archive unarchive delete restore',
     'Run agents': 'run wait cancel auto pipeline credential',
-    'Branches and reviews': 'diff review preview check proofs merge push pr update repositories checkout worktree',
+    'Branches and reviews': 'diff review preview check proofs merge land push pr update repositories checkout worktree',
   })
 }

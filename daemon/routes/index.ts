@@ -40,6 +40,7 @@ import { reviewsRoutes } from './forges/reviews.ts'
 import { issuesRoutes } from './forges/issues.ts'
 import { schedulesRoutes } from './automation/schedules.ts'
 import { gatesRoutes } from './boards/gates.ts'
+import { landingsRoutes } from './forges/landings.ts'
 import { proofsRoutes } from './cards/proofs.ts'
 import { scriptsRoutes } from './automation/scripts.ts'
 import { searchRoutes } from './cards/search.ts'
@@ -100,6 +101,7 @@ export const handlers = (
   schedules: schedulesRoutes(app),
   gates: gatesRoutes(app),
   proofs: proofsRoutes(app),
+  landings: landingsRoutes(app),
   scripts: scriptsRoutes(app),
   webhooks: webhooksRoutes(app),
   notifications: notificationsRoutes(app),

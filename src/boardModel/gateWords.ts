@@ -3,7 +3,7 @@ import type { Output } from '../contract/route.ts'
 
 type Gate = Output<Contract['gates']['create']>
 
-/** What a gate of approvals requires: "2 approvals by admins", "1 approval by 3 named people". */
+/** The requirement of a gate of approvals: "2 approvals by admins", "1 approval by 3 named people". */
 export function approvalWords({ approvals, approverRole, approverIds }: Gate): string {
   const people = approverIds?.length ?? 0
   const who = people > 0 ? `${people} named ${people === 1 ? 'person' : 'people'}` : `${approverRole}s`

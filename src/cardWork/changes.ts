@@ -4,7 +4,7 @@ import { readCheckoutState, type CheckoutState } from '../git/checkoutState.ts'
 import { commitOf } from '../git/commits.ts'
 import { kindOf } from '../git/kindOf.ts'
 import type { Comparison, DiffOptions } from '../worktrees/comparison.ts'
-import { mergeWork, type EarlierMerge, type Merged } from '../worktrees/merge.ts'
+import { mergeWork, type EarlierMerge, type Merged, type MergeMode } from '../worktrees/merge.ts'
 import type { Repository } from '../git/workingTrees.ts'
 import { syncedWorktree } from '../worktrees/findWorktree.ts'
 import type { CardRow } from '../store/cards/cards.ts'
@@ -106,10 +106,10 @@ export async function merge(
   {
     into,
     squash,
-    isTrial = false,
+    mode = 'merge',
     earlier,
     tree,
-  }: { into?: string; squash: boolean; isTrial?: boolean; earlier?: EarlierMerge; tree?: string },
+  }: { into?: string; squash: boolean; mode?: MergeMode; earlier?: EarlierMerge; tree?: string },
 ): Promise<Merged> {
   const { place } = await requireIdleWork(worktrees, card, project)
   return mergeWork(worktrees, {
@@ -120,7 +120,7 @@ export async function merge(
     squash,
     base: card.baseCommit,
     title: inOneLine(card.title),
-    isTrial,
+    mode,
     tree,
     earlier,
   })

@@ -10,14 +10,14 @@ import type { Caller } from '../domain/accounts/caller.ts'
 import { complete } from '../domain/cards/completion.ts'
 import * as cards from '../domain/cards/cards.ts'
 import { removeUnneeded, type Removal } from './removeWorktree.ts'
-import { noteMerged } from './mergedWork.ts'
+import { noteMerged, type NewMerge } from './mergedWork.ts'
 import { isOtherwiseMerged, mergeRepositories, type MergedRepository, type MergeOptions } from './mergeRepositories.ts'
 import { find as findProject } from '../domain/projects/projects.ts'
 import { requireMergeProofs, withProofs } from './provedTrees.ts'
 import { workIn } from './repositoryWork.ts'
 import type { Agents } from '../domain/agents/sessions.ts'
 
-interface MergeDependencies {
+export interface MergeDependencies {
   db: Database
   worktrees: Worktrees
   agents: Agents
@@ -55,24 +55,33 @@ export async function mergeCard(
   if (merges.length === 0) return { repositories, after: nothingDone }
   const names = merges.map(({ repository }) => repository)
   const isWhole = options.repository === undefined || (await isOtherwiseMerged(worktrees, db, card, project, names))
-  const noted = await db.transaction(async tx => {
-    const stored = merges.map(({ repository, branch, into, commit, head }) => ({
-      repository,
-      branch,
-      into,
-      commit,
-      head,
-      byForge: false,
-    }))
-    return noteMerged(tx, await cards.find(tx, ref), stored, isWhole)
-  }, actorOf(caller))
+  const noted = await db.transaction(
+    async tx => noteMerged(tx, await cards.find(tx, ref), merges.map(mergeOf), isWhole),
+    actorOf(caller),
+  )
   const usual = afterMergeOf(project)
   const wanted = {
     moveToDone: moveToDone ?? usual.moveToDone,
     removeWorktree: removeWorktree ?? usual.removeWorktree,
   }
-  return { repositories, after: await finish(dependencies, noted, project, caller, wanted) }
+  return { repositories, after: await finishMerge(dependencies, noted, project, caller, wanted) }
 }
+
+/** The record of a merge by the board. */
+export const mergeOf = ({
+  repository,
+  branch,
+  into,
+  commit,
+  head,
+}: Pick<MergedRepository, 'repository' | 'branch' | 'into' | 'commit' | 'head'>): NewMerge => ({
+  repository,
+  branch,
+  into,
+  commit,
+  head,
+  byForge: false,
+})
 
 const nothingDone: DoneAfterMerge = { movedToDone: false, removedWorktree: false, problem: null }
 
@@ -92,12 +101,15 @@ async function withWork(
   return found
 }
 
-/** Runs the steps after a merge. The merge is final, so a failed step is reported, and the next one still runs. */
-async function finish(
+/**
+ * Runs the steps after a merge. The merge is final, so a failed step is reported, and the next one still runs.
+ * @param caller who merges; undefined for the board
+ */
+export async function finishMerge(
   { db, worktrees, agents, removal }: MergeDependencies,
   merged: CardRow,
   project: ProjectRow,
-  caller: Caller,
+  caller: Caller | undefined,
   { moveToDone, removeWorktree }: AfterMerge,
 ): Promise<DoneAfterMerge> {
   const ref = { projectId: merged.projectId, cardId: merged.id, caller }
@@ -116,7 +128,7 @@ async function finish(
   const moves = moveToDone && merged.columnType !== 'done' && merged.archivedAt === null
   const moveToDoneColumn = async () => {
     await withProofs({ db, worktrees }, ref, proved =>
-      db.transaction(tx => complete(tx, agents, proved), actorOf(caller)),
+      db.transaction(tx => complete(tx, agents, proved), caller && actorOf(caller)),
     )
   }
   const movedToDone = moves && (await attempt(moveToDoneColumn))

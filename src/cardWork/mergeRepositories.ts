@@ -2,7 +2,7 @@ import { Problem } from '../contract/errors.ts'
 import { homeName } from '../contract/forges/repositories.ts'
 import type { Contract } from '../contract/index.ts'
 import type { Output } from '../contract/route.ts'
-import type { Merged } from '../worktrees/merge.ts'
+import type { Merged, MergeMode } from '../worktrees/merge.ts'
 import type { CardRow } from '../store/cards/cards.ts'
 import type { Reader } from '../store/engine/database.ts'
 import { mergesOf } from '../store/forges/merges.ts'
@@ -46,7 +46,7 @@ export async function mergeRepositories(
   { repository, ...options }: MergeOptions,
 ): Promise<MergedRepository[]> {
   const works = await worksToMerge(worktrees, db, card, project, repository)
-  if (works.length > 1) for (const work of works) await mergeIn(worktrees, work, { ...options, isTrial: true })
+  if (works.length > 1) for (const work of works) await mergeIn(worktrees, work, { ...options, mode: 'try' })
   const merged: MergedRepository[] = []
   for (const work of works)
     merged.push(
@@ -73,7 +73,7 @@ export async function checkMerge(
   const checked: CheckedRepository[] = []
   for (const work of await worksToMerge(worktrees, db, card, project, repository))
     checked.push(
-      await mergeIn(worktrees, work, { into, squash: false, isTrial: true }).then(
+      await mergeIn(worktrees, work, { into, squash: false, mode: 'try' }).then(
         merged => ({ repository: merged.repository, into: merged.into, hasWork: merged.merged, problem: null }),
         (error: unknown) => ({
           repository: work.repository,
@@ -117,7 +117,7 @@ async function worksToMerge(
 async function mergeIn(
   worktrees: Worktrees,
   { repository, card, project }: RepositoryWork,
-  options: Omit<MergeOptions, 'repository'> & { isTrial?: boolean },
+  options: Omit<MergeOptions, 'repository'> & { mode?: MergeMode },
 ): Promise<MergedRepository> {
   const earlier = mergesOf(card).find(each => each.repository === repository)
   const { proved, ...others } = options
@@ -140,7 +140,7 @@ export async function isOtherwiseMerged(
     if (names.includes(work.repository)) continue
     const earlier = mergesOf(card).find(each => each.repository === work.repository)
     if (earlier === undefined) return false
-    const trial = { into: earlier.into, squash: false, isTrial: true }
+    const trial = { into: earlier.into, squash: false, mode: 'try' as const }
     const isLeft = await mergeIn(worktrees, work, trial).then(
       ({ merged }) => merged,
       () => true,

@@ -26,6 +26,7 @@ export const resources: { readonly [Name in keyof Contract]: () => Promise<Contr
   attachments: async () => (await import('../contract/cards/attachments.ts')).attachments,
   activity: async () => (await import('../contract/cards/activity.ts')).activity,
   comments: async () => (await import('../contract/cards/comments.ts')).comments,
+  landings: async () => (await import('../contract/forges/landings.ts')).landings,
   proofs: async () => (await import('../contract/cards/proofs.ts')).proofs,
   pullRequests: async () => (await import('../contract/forges/pullRequests.ts')).pullRequests,
   reviews: async () => (await import('../contract/forges/reviews.ts')).reviews,

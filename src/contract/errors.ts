@@ -77,6 +77,7 @@ export const errors = {
   SCHEDULE_NOT_FOUND: [404, 'Schedule not found.'],
   GATE_NOT_FOUND: [404, 'Gate not found.'],
   PROOF_NOT_FOUND: [404, 'Proof not found.'],
+  LANDING_NOT_FOUND: [404, 'Entry of the landing queue not found.'],
   SCRIPT_NOT_FOUND: [404, 'Script not found.'],
   PULL_REQUEST_NOT_FOUND: [404, 'The card has no pull request.'],
   REVIEW_NOT_FOUND: [404, 'Review not found.'],

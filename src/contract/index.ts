@@ -13,6 +13,7 @@ import { budgets } from './agents/budgets.ts'
 import { cards } from './cards/cards.ts'
 import { columns } from './boards/columns.ts'
 import { gates } from './boards/gates.ts'
+import { landings } from './forges/landings.ts'
 import { comments } from './cards/comments.ts'
 import { credentials } from './accounts/credentials.ts'
 import type { EventType } from './server/events.ts'
@@ -74,6 +75,7 @@ export const contract = {
   forges,
   comments,
   proofs,
+  landings,
   activity,
   reviews,
   pullRequests,

@@ -12,9 +12,8 @@ import { withoutStyles } from '../process/plainOutput.ts'
 import { shellCommand } from '../process/shellCommand.ts'
 import { exitCodeOf, LaunchFailed, type Child, type ProcessTrees } from '../process/spawn.ts'
 import { createTextTail } from '../process/textTail.ts'
-import type { ProofChange } from '../store/cards/proofs.ts'
 import { sandboxOf } from '../store/projects/projects.ts'
-import type { CheckPlan } from './planCheck.ts'
+import type { CheckPlan, CheckResult } from './planCheck.ts'
 
 const maxOutputBytes = 1024 * 1024
 const maxSummaryLength = 300
@@ -26,9 +25,6 @@ export interface CheckDependencies extends SandboxDependencies {
   processTrees: ProcessTrees
   log: Log
 }
-/** The end of a gate's command. */
-export type CheckResult = Pick<ProofChange, 'status' | 'exitCode' | 'summary'>
-
 /** A gate's command while it runs in a card's worktree, in the sandbox of the project's agents. */
 export class CheckRun {
   readonly #dependencies: CheckDependencies

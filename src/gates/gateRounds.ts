@@ -4,10 +4,10 @@ import type { Supervisor } from '../agents/sessions/agentSupervisor.ts'
 import { Problem } from '../contract/errors.ts'
 import { changeCard } from '../domain/cards/cardChanges.ts'
 import { readNext } from '../domain/cards/pipeline.ts'
-import { failuresOf, judge, type CardGate } from '../domain/cards/proofs.ts'
-import { listGatesBetween } from '../store/boards/gates.ts'
+import { failuresOf, judge } from '../domain/cards/proofs.ts'
+import { listGatesBetween, type GateRow } from '../store/boards/gates.ts'
 import type { CardRow } from '../store/cards/cards.ts'
-import { readProof } from '../store/cards/proofs.ts'
+import { readProof, type ProofRow } from '../store/cards/proofs.ts'
 import type { Transaction } from '../store/engine/database.ts'
 import { readProject } from '../store/projects/projects.ts'
 import { bySystem, insertAuditRow } from '../store/server/audit.ts'
@@ -29,15 +29,28 @@ export async function sendBack(
   const column = advancesByItself(card) ? await readNext(tx, card) : undefined
   if (column === undefined) return false
   const failed = failuresOf(await judge(tx, card, await listGatesBetween(tx, card.columnId, column.id), trees), trees)
+  if (failed.length === 0 || failed.some(({ proof }) => isOfBoard(proof!))) return false
+  const texts = await Promise.all(failed.map(({ gate, proof }) => describeFailure(tx, gate, proof!)))
+  return continueInRound(tx, supervisor, card, round =>
+    [`Your work has not passed ${countOf(failed.length)} (${round}).`, ...texts, closing].join('\n\n'),
+  )
+}
+
+/**
+ * Continues a card's agent with the reason why its work was not accepted, if the card has a round left.
+ * @param describe the message. It contains "round 1 of 3"
+ * @returns false if the card has used up its rounds, or no agent can continue
+ */
+export async function continueInRound(
+  tx: Transaction,
+  supervisor: Supervisor,
+  card: CardRow,
+  describe: (round: string) => string,
+): Promise<boolean> {
   const rounds = (await readProject(tx, card.projectId))?.gateRounds ?? 0
-  if (failed.length === 0 || failed.some(isOfBoard) || card.gateRounds >= rounds) return false
+  if (card.gateRounds >= rounds) return false
   const round = card.gateRounds + 1
-  const texts = await Promise.all(failed.map(each => describeFailure(tx, each)))
-  const message = [
-    `Your work has not passed ${countOf(failed.length)} (round ${round} of ${rounds}).`,
-    ...texts,
-    closing,
-  ].join('\n\n')
+  const message = describe(`round ${round} of ${rounds}`)
   const isContinued = await continueWork(tx, supervisor, card, message).then(
     () => true,
     (error: unknown) => {
@@ -52,19 +65,24 @@ export async function sendBack(
 }
 
 /** Whether a command could not run, which the agent cannot change. */
-const isOfBoard = ({ proof }: CardGate): boolean => proof!.status === 'error' && proof!.exitCode === null
+export const isOfBoard = ({ status, exitCode }: Pick<ProofRow, 'status' | 'exitCode'>): boolean =>
+  status === 'error' && exitCode === null
 
 const countOf = (gates: number): string => (gates === 1 ? 'a gate' : `${gates} gates`)
-const closing = 'Fix the cause. Do not weaken the check. The gates run again when you have finished.'
+export const closing = 'Fix the cause. Do not weaken the check. The gates run again when you have finished.'
 
-/** Text of the command is quoted, because it is untrusted. */
-async function describeFailure(tx: Transaction, { gate, proof }: CardGate): Promise<string> {
-  const { exitCode, summary, output } = (await readProof(tx, proof!.cardId, proof!.id))!
+/** A failed gate with the end of its output. Text of the command is quoted, because it is untrusted. */
+export async function describeFailure(
+  tx: Transaction,
+  { name, command }: Pick<GateRow, 'name' | 'command'>,
+  { cardId, id }: Pick<ProofRow, 'cardId' | 'id'>,
+): Promise<string> {
+  const { exitCode, summary, output } = (await readProof(tx, cardId, id))!
   const how = exitCode === null ? summary : `The command ended with exit code ${exitCode}.`
   const end = output.slice(-maxOutputLength).toWellFormed().trimEnd()
   const quoted = end.split('\n').map(line => `> ${line}`)
   return [
-    `The gate ${gate.name} failed: \`${gate.command}\``,
+    `The gate ${name} failed: \`${command}\``,
     how,
     ...(end === '' ? [] : ['The end of its output:', quoted.join('\n')]),
   ].join('\n')

@@ -15,11 +15,11 @@ import { readCard, type CardRow } from '../store/cards/cards.ts'
 import { findPassed, listOpenProofs, readProof, type OpenProof } from '../store/cards/proofs.ts'
 import type { Database, Transaction } from '../store/engine/database.ts'
 import { writeWithRetry } from '../store/engine/retry.ts'
-import { namePaths } from '../worktrees/namePaths.ts'
 import { hasActiveAgent } from '../views/cards.ts'
-import { CheckRun, type CheckResult } from './checkRun.ts'
+import { takeCheckSlot } from './checkSlot.ts'
+import { CheckRun } from './checkRun.ts'
 import { sendBack } from './gateRounds.ts'
-import { findChanges, planCheck, type CheckPlan } from './planCheck.ts'
+import { changedFiles, findChanges, planCheck, type CheckPlan, type CheckResult } from './planCheck.ts'
 
 const debounceMs = 50
 const retryMs = 1000
@@ -39,7 +39,7 @@ export interface GateRunner extends Checks {
   stop(): Promise<void>
 }
 
-interface Dependencies extends Pick<SandboxDependencies, 'sandbox' | 'worktrees' | 'connect' | 'config'> {
+export interface GateDependencies extends Pick<SandboxDependencies, 'sandbox' | 'worktrees' | 'connect' | 'config'> {
   db: Database
   processTrees: ProcessTrees
   outbox: Outbox
@@ -54,17 +54,17 @@ interface LiveCheck {
   over: Promise<void>
 }
 
-export const createGateRunner = (dependencies: Dependencies): GateRunner => new CardGates(dependencies)
+export const createGateRunner = (dependencies: GateDependencies): GateRunner => new CardGates(dependencies)
 
 class CardGates implements GateRunner {
-  readonly #dependencies: Dependencies
+  readonly #dependencies: GateDependencies
   /** By card. */
   readonly #live = new Map<number, LiveCheck>()
   readonly #reconciler = createReconciler('Gates', () => this.#reconcile())
   #acceptForBoard = (socket: Socket): void => void socket.destroy()
   #unsubscribe = (): void => {}
 
-  constructor(dependencies: Dependencies) {
+  constructor(dependencies: GateDependencies) {
     this.#dependencies = dependencies
   }
 
@@ -122,7 +122,7 @@ class CardGates implements GateRunner {
       const plan = await this.#plan(proof)
       if (plan instanceof Problem) return await this.#end(live, failure(plan.message))
       if (await this.#isPassedAlready(live, plan)) return
-      const slot = await this.#takeSlot(live, plan)
+      const slot = await takeCheckSlot(this.#dependencies.supervisor, plan.project, () => live.stopReason !== null)
       try {
         // The files can have changed while the check waited.
         await this.#run(live, slot.hasWaited ? await this.#plan(proof) : plan)
@@ -159,21 +159,6 @@ class CardGates implements GateRunner {
       await advance(tx, supervisor, proof, wanted.trees)
     })
     return true
-  }
-
-  /** Waits for a slot of this machine, or until the check is stopped. */
-  async #takeSlot(live: LiveCheck, { project }: CheckPlan): Promise<{ release: () => void; hasWaited: boolean }> {
-    const holder = { agent: '', projectId: project.id, projectSlots: project.agentSlots }
-    for (let hasWaited = false; live.stopReason === null; hasWaited = true) {
-      const check = { ...holder, credentialId: null, credentialSlots: null }
-      const release = await this.#dependencies.supervisor.holdSlot(check).catch((error: unknown) => {
-        if (error instanceof Problem && error.code === 'CONFLICT') return undefined
-        throw error
-      })
-      if (release) return { release, hasWaited }
-      await delay(retryMs, undefined, { ref: false })
-    }
-    return { release: () => {}, hasWaited: true }
   }
 
   async #run(live: LiveCheck, plan: CheckPlan | Problem): Promise<void> {
@@ -227,12 +212,6 @@ const whyStopped = ({ stopReason, cardStatus }: Pick<OpenProof, 'stopReason'> & 
   stopReason ?? (hasActiveAgent({ status: cardStatus }) ? agentStarted : null)
 
 const failure = (summary: string): CheckResult => ({ status: 'error', exitCode: null, summary })
-
-const changedFiles = (changed: readonly string[]): CheckResult => ({
-  status: 'error',
-  exitCode: 0,
-  summary: `The command changed ${changed.length === 0 ? 'files' : namePaths(changed)}. Commit the change, or have Git ignore the files.`,
-})
 
 /** Moves a card on that waits for its gates in auto mode, or sends it back to its agent. */
 async function advance(

@@ -12,9 +12,10 @@ import { find as findProject } from '../domain/projects/projects.ts'
 import { find as findGate } from '../domain/boards/gates.ts'
 import type { GateRow } from '../store/boards/gates.ts'
 import type { CardRow } from '../store/cards/cards.ts'
-import type { OpenProof } from '../store/cards/proofs.ts'
+import type { OpenProof, ProofChange } from '../store/cards/proofs.ts'
 import type { Database } from '../store/engine/database.ts'
 import type { ProjectRow } from '../store/projects/projects.ts'
+import { namePaths } from '../worktrees/namePaths.ts'
 import type { Worktrees } from '../worktrees/worktrees.ts'
 
 /** A gate's command, where it runs, and the card's files before it. */
@@ -26,6 +27,9 @@ export interface CheckPlan {
   ports: readonly number[]
   trees: WorkTree[]
 }
+
+/** The end of a gate's command. */
+export type CheckResult = Pick<ProofChange, 'status' | 'exitCode' | 'summary'>
 
 interface PlanDependencies {
   db: Database
@@ -74,3 +78,10 @@ export async function findChanges(
   }
   return { trees: textOfTrees(present), changed }
 }
+
+/** The result of a command that changed files of the card. */
+export const changedFiles = (changed: readonly string[]): CheckResult => ({
+  status: 'error',
+  exitCode: 0,
+  summary: `The command changed ${changed.length === 0 ? 'files' : namePaths(changed)}. Commit the change, or have Git ignore the files.`,
+})

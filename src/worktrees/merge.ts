@@ -1,5 +1,5 @@
 import { invalid, Problem, refuse } from '../contract/errors.ts'
-import { branchTip } from '../git/commits.ts'
+import { branchTip, isAncestor } from '../git/commits.ts'
 import { configurationOf } from '../git/configuration.ts'
 import { repositoryFilters, withFilter } from '../git/filters.ts'
 import { GitFailed, gitReason } from '../git/git.ts'
@@ -32,22 +32,31 @@ export interface MergeRequest {
   base: string | null
   /** The message of the commits. */
   title: string
-  /** Whether to check only if the work could be merged. */
-  isTrial: boolean
+  mode: MergeMode
   /** The tree that the work must have. Undefined accepts any. */
   tree?: string
   /** The last merge of this work. A squash merge leaves no other trace in the target. */
   earlier?: EarlierMerge
 }
+/**
+ * - `merge`: moves the target branch.
+ * - `prepare`: creates the merged commit, and commits the work to its own branch. `publishMerge` moves the target branch.
+ * - `try`: checks only if the work could be merged.
+ */
+export type MergeMode = 'merge' | 'prepare' | 'try'
 /** A merge: its branch, the branch's commit after it, and the commit that was merged. */
 export interface EarlierMerge {
   into: string
   commit: string
   head: string
 }
-/** `merged` is false if the branch was up to date. `commit` is the branch's current commit, or that of the earlier merge. */
+/**
+ * `merged` is false if the branch was up to date. `from` is the branch's commit before the merge, `commit` the one after it, or that of the
+ * earlier merge.
+ */
 export interface Merged extends EarlierMerge {
   merged: boolean
+  from: string
 }
 
 /**
@@ -89,28 +98,29 @@ async function mergeOnce(
   const target = (await branchTip(commonDir, into)) ?? unknownBranch()
   if (place?.branch === into) throw new Problem('CONFLICT', "This is the card's own branch.")
   const committer = await committerOf(commonDir)
-  const signing = request.isTrial ? null : committer.signing
+  const isTrial = request.mode === 'try'
+  const signing = isTrial ? null : committer.signing
   return withObjects({ commonDir, head: target }, { ...committer, signing }, async run => {
     const mergeInto = async (work: string): Promise<Merged> => {
       if (await isMergedAlready(run, request.earlier, { into, target, work }))
-        return { merged: false, into, commit: request.earlier!.commit, head: work }
+        return { merged: false, into, from: target, commit: request.earlier!.commit, head: work }
       if (request.tree !== undefined && (await treeOf(run, work)) !== request.tree)
         throw new Problem('GATE_NOT_PASSED', 'The files have changed since the gates passed. Check the card again.')
       const result = await combine(run, target, work, request)
       await requireUnfiltered(run, repository, target, result)
       if (result !== target) {
-        const change = { from: target, to: result, tip: work, isTrial: request.isTrial }
+        const change = { from: target, to: result, tip: work, isTrial }
         await bringSubmodules(worktrees, run, await submodulePlaces(repository, place, into), change)
-        await (request.isTrial ? tryToAdvance : advanceBranch)(worktrees, repository, into, target, result)
+        await (request.mode === 'merge' ? advanceBranch : tryToAdvance)(worktrees, repository, into, target, result)
       }
-      if (!request.isTrial) await requireContained(run, commonDir, into, result)
-      return { merged: result !== target, into, commit: result, head: work }
+      if (request.mode === 'merge') await requireContained(commonDir, into, result)
+      return { merged: result !== target, into, from: target, commit: result, head: work }
     }
     if (place)
       return withCommitted(worktrees, run, place, { title: request.title, isWhole: true }, async (work, moveBranch) => {
         const merged = await mergeInto(work)
-        if (request.isTrial) return merged
-        // The merge is complete. If the worktree cannot move to its new commit, its files are unchanged and no work is lost.
+        if (isTrial) return merged
+        // If the worktree cannot move to its new commit, its files are unchanged and no work is lost.
         await moveBranch().catch(() => {})
         return merged
       })
@@ -119,10 +129,46 @@ async function mergeOnce(
   })
 }
 
-/** Ensures that a branch still contains a commit, because another process can have moved it. @throws Problem CONFLICT */
-async function requireContained(run: ObjectsRun, commonDir: string, branch: string, commit: string): Promise<void> {
+/**
+ * Moves a branch to a prepared merge, and the files of the working tree on that branch. Does nothing if the branch already contains it.
+ * @throws Problem NOT_A_GIT_REPOSITORY; WORKTREE_DIRTY if the checked-out branch has local changes; CONFLICT if the branch has moved
+ */
+export async function publishMerge(
+  worktrees: Worktrees,
+  project: ProjectFolder,
+  { into, from, commit }: Pick<Merged, 'into' | 'from' | 'commit'>,
+): Promise<void> {
+  const repository = (await findProjectRepository(project)) ?? refuse('NOT_A_GIT_REPOSITORY')
+  const { commonDir } = repository
+  await syncWorktreesOn(worktrees, repository, into)
+  await withRepositoryLock(commonDir, async () => {
+    if (await isContained(commonDir, into, commit)) return
+    await advanceBranch(worktrees, repository, into, from, commit)
+    await requireContained(commonDir, into, commit)
+  }).catch(error => {
+    throw mergeProblem(error)
+  })
+  await syncWorktreesOn(worktrees, repository, into)
+}
+
+/** Whether a prepared merge has reached its branch. */
+export async function isPublished(
+  project: ProjectFolder,
+  { into, commit }: Pick<Merged, 'into' | 'commit'>,
+): Promise<boolean> {
+  const repository = (await findProjectRepository(project)) ?? refuse('NOT_A_GIT_REPOSITORY')
+  return isContained(repository.commonDir, into, commit)
+}
+
+/** Whether a branch contains a commit. */
+async function isContained(commonDir: string, branch: string, commit: string): Promise<boolean> {
   const tip = await branchTip(commonDir, branch)
-  if (tip === undefined || (tip !== commit && !(await isBefore(run, commit, tip))))
+  return tip !== undefined && (await isAncestor(commonDir, commit, tip))
+}
+
+/** Ensures that a branch still contains a commit, because another process can have moved it. @throws Problem CONFLICT */
+async function requireContained(commonDir: string, branch: string, commit: string): Promise<void> {
+  if (!(await isContained(commonDir, branch, commit)))
     throw new Problem('CONFLICT', `${branch} changed during the merge and does not contain it. Merge again.`)
 }
 

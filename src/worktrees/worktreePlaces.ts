@@ -12,6 +12,10 @@ export const worktreesFolder = (dataDir: string): string => join(dataDir, 'workt
 export const newWorktreePath = ({ dataDir, worktreeRoot }: WorktreePlaces, projectId: number, cardId: number): string =>
   join(worktreeRoot ?? worktreesFolder(dataDir), String(projectId), String(cardId))
 
+/** The folder in which the gates run for an entry of the landing queue. */
+export const landingPath = ({ dataDir, worktreeRoot }: WorktreePlaces, projectId: number, landingId: number): string =>
+  join(worktreeRoot ?? worktreesFolder(dataDir), String(projectId), `landing-${landingId}`)
+
 /** The folder next to a card's worktree that contains the worktrees of the project's other repositories, each by its name. */
 export const repositoriesFolder = (worktreePath: string): string => `${worktreePath}.repositories`
 

@@ -82,7 +82,7 @@ describe('an unknown command', () => {
     ['restore', 'board cards restore, board backups restore'],
     ['cost', 'board usage'],
     ['agents stop 3', 'board cards cancel'],
-    ['how do I merge', 'board cards merge, board cards pr merge, board cards pr'],
+    ['how do I merge', 'board cards merge, board cards pr merge, board cards land'],
     ['password', 'board auth password'],
   ] as const
 

@@ -34,6 +34,8 @@ const otherwise: Record<string, number> = {
   'cards pr continue': 3,
   'cards pr create': 5,
   'cards pr edit': 3,
+  'cards land': 5,
+  'landing remove': 5,
   'cards pr merge': 3,
   'cards pr view': 3,
   'cards push': 5,

@@ -76,6 +76,7 @@ describe('creating', () => {
       kind: 'kanban',
       status: 'idle',
       statusReason: null,
+      missingGate: null,
       position: 1,
       unread: false,
       blocked: false,

@@ -113,6 +113,8 @@ const readers: Record<Exclude<EventType, 'notification'>, Array<(at: Seed) => st
     'gate.created': gates,
     'gate.updated': gates,
     'gate.deleted': gates,
+    'landing.updated': [(at: Seed) => `${project(at)}/landings/${at.landingId}`],
+    'landing.paused': [(at: Seed) => `${project(at)}/landings`],
     'proof.updated': [(at: Seed) => `${project(at)}/cards/${at.cardId}/proofs/${at.proofId}`],
     'script.started': scripts,
     'script.finished': scripts,

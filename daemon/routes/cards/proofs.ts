@@ -12,8 +12,9 @@ import type { Handlers } from '../../http/handlers.ts'
 export const proofsRoutes = ({
   db,
   gates: runner,
+  landing,
   worktrees,
-}: Pick<App, 'db' | 'gates' | 'worktrees'>): Handlers<typeof contract> => ({
+}: Pick<App, 'db' | 'gates' | 'landing' | 'worktrees'>): Handlers<typeof contract> => ({
   list: async ref => {
     const card = await cards.find(db, ref)
     const gates = await proofs.listGatesAhead(db, card)
@@ -28,7 +29,7 @@ export const proofsRoutes = ({
   },
   get: async ref => {
     // The output in memory is read first: if the command ends in between, its row has the complete output.
-    const output = runner.output(ref.proofId)
+    const output = runner.output(ref.proofId) ?? landing.output(ref.proofId)
     const proof = await proofs.findProof(db, ref)
     return proofDetail(proof.status === 'running' ? { ...proof, ...output } : proof)
   },

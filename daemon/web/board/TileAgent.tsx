@@ -30,8 +30,7 @@ export function TileAgent({ session, card, isCurrent }: TileAgentProps) {
   const agent = activity?.agent ?? card.agent
   const shown = status === 'idle' && monitorQuestions > 0 ? 'waiting' : status
   const reason = monitorQuestions > 0 && status !== 'waiting' ? 'monitor' : statusReason
-  const text =
-    reason === 'gate' ? `Gate: ${card.missingGate}` : activity?.text || reason?.replaceAll('_', ' ')
+  const text = reason === 'gate' ? `Gate: ${card.missingGate}` : activity?.text || reason?.replaceAll('_', ' ')
   const action = nextActionOf(card, size?.filesChanged)
   const name = agent ?? 'Agent'
   return (

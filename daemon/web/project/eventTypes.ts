@@ -50,6 +50,8 @@ const sent: Record<Sent, true> = {
   'gate.updated': true,
   'gate.deleted': true,
   'proof.updated': true,
+  'landing.updated': true,
+  'landing.paused': true,
   'script.started': true,
   'script.finished': true,
   'attachment.created': true,

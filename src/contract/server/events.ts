@@ -18,6 +18,7 @@ import { Schedule } from '../automation/schedules.ts'
 import { ScriptStatus } from '../automation/scripts.ts'
 import { Gate } from '../boards/gates.ts'
 import { Proof } from '../cards/proofs.ts'
+import { Landing, LandingPause } from '../forges/landings.ts'
 
 const OnlyId = v.object({ id: Id })
 const Place = v.object({ columnId: Id, position: v.nullable(Position) })
@@ -51,6 +52,7 @@ export type Subject =
   | 'script'
   | 'gate'
   | 'proof'
+  | 'landing'
   | 'attachment'
   | 'comment'
   | 'review'
@@ -141,6 +143,8 @@ export const events = {
   'gate.updated': event(Gate, ['boards.read'], { gate: 'id' }),
   'gate.deleted': event(OnlyId, ['boards.read']),
   'proof.updated': event(Proof, ['agents.read'], { proof: 'id', card: 'cardId' }),
+  'landing.updated': event(Landing, ['agents.read'], { landing: 'id', card: 'cardId' }),
+  'landing.paused': event(LandingPause, ['agents.read']),
   'budget.created': event(Budget, ['agents.read'], { budget: 'id' }),
   'budget.updated': event(Budget, ['agents.read'], { budget: 'id' }),
   'budget.deleted': event(OnlyId, ['agents.read']),

@@ -34,3 +34,7 @@ export const noAccount = -1
 
 /** Whether the caller is an administrator of the server. */
 export const isAdmin = ({ role }: Pick<Caller, 'role'>): boolean => role === 'super_admin' || role === 'admin'
+
+/** The name of a caller. */
+export const nameOf = ({ displayName, email }: Pick<Caller, 'displayName' | 'email'>): string =>
+  displayName || email || 'the operator'

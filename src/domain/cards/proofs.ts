@@ -21,7 +21,7 @@ import { hasActiveAgent } from '../../views/cards.ts'
 import { proof as proofView } from '../../views/gates.ts'
 import { isSufficient, maySkipGates } from '../accounts/access.ts'
 import { byCaller } from '../accounts/auditEntries.ts'
-import type { Caller } from '../accounts/caller.ts'
+import { nameOf, type Caller } from '../accounts/caller.ts'
 import { approverIdsOf } from '../boards/gates.ts'
 import { find as findCard, type CardRef } from './cards.ts'
 import { requireMayChangeStart } from './startPermission.ts'
@@ -196,10 +196,6 @@ export function failuresOf(judged: readonly CardGate[], trees: string | null): C
   const areKnown = commands.every(({ proof }) => proof && !isOpen(proof))
   return areKnown ? commands.filter(({ reason, proof }) => reason !== null && proof!.trees === trees) : []
 }
-
-/** A user or agent who asks for a check. */
-const nameOf = ({ displayName, email }: Pick<Caller, 'displayName' | 'email'>): string =>
-  displayName || email || 'the operator'
 
 /**
  * Requests checks of a card. A gate that already waits or runs, or that has passed for the same files, does not run again.

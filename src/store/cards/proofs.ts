@@ -8,6 +8,8 @@ export const proofFields = {
   projectId: id(),
   cardId: id(),
   gateId: id(),
+  /** Of a merge in the landing queue. Null for the card's own files. */
+  landingId: id().orNull(),
   /** Identifies the gate's command at the time of the request. */
   definition: text(),
   /** The trees of the card's files in all repositories. Empty until the command starts. */
@@ -44,13 +46,20 @@ const isOpen = `r.status IN ('queued', 'running')`
 export const readProof = (db: Reader, cardId: number, id: number): Promise<ProofRow | undefined> =>
   db.get(`SELECT ${record.columns} FROM proofs r WHERE r.id = ? AND r.card_id = ?`, [id, cardId])
 
-/** The latest proof of each gate for a card, without outputs. */
+/** The latest proof of each gate for a card's own files, without outputs. */
 export const listLatestProofs = (db: Reader, cardId: number): Promise<ProofRow[]> =>
   db.all(
     `SELECT ${withoutOutput}, '' AS output FROM proofs r
-     WHERE r.card_id = ?1 AND r.id IN (SELECT max(id) FROM proofs WHERE card_id = ?1 GROUP BY gate_id) ORDER BY r.id`,
+     WHERE r.card_id = ?1 AND r.id IN (SELECT max(id) FROM proofs WHERE card_id = ?1 AND landing_id IS NULL GROUP BY gate_id) ORDER BY r.id`,
     [cardId],
   )
+
+/** The results of a merge in the landing queue, without outputs. */
+export const listLandingProofs = (db: Reader, landingId: number): Promise<ProofRow[]> =>
+  db.all(`SELECT ${withoutOutput}, '' AS output FROM proofs r WHERE r.landing_id = ? ORDER BY r.id`, [landingId])
+/** Deletes the results of a merge that is tested again. */
+export const deleteLandingProofs = (tx: Transaction, landingId: number): void =>
+  tx.enqueue('DELETE FROM proofs WHERE landing_id = ?', [landingId])
 
 /** Whether a gate has passed for a card's files and with a command. */
 export const findPassed = async (
@@ -73,7 +82,7 @@ export const listOpenProofs = (db: Reader): Promise<OpenProof[]> =>
   db.all(
     `SELECT ${record.columnsOf(openFields)}, c.status AS cardStatus
      FROM proofs r JOIN projects p ON p.id = r.project_id JOIN gates g ON g.id = r.gate_id JOIN cards c ON c.id = r.card_id
-     WHERE ${isOpen} AND p.host IS ? AND c.deleted_at IS NULL ORDER BY g.position, r.id`,
+     WHERE ${isOpen} AND r.landing_id IS NULL AND p.host IS ? AND c.deleted_at IS NULL ORDER BY g.position, r.id`,
     [db.host],
   )
 
@@ -96,6 +105,7 @@ export const supersedeProofs = (
   { id, cardId, gateId }: Pick<ProofRow, 'id' | 'cardId' | 'gateId'>,
 ): void =>
   tx.enqueue(
-    `UPDATE proofs SET status = 'superseded' WHERE card_id = ? AND gate_id = ? AND id < ? AND status IN ('passed', 'failed', 'error')`,
+    `UPDATE proofs SET status = 'superseded'
+     WHERE card_id = ? AND gate_id = ? AND id < ? AND landing_id IS NULL AND status IN ('passed', 'failed', 'error')`,
     [cardId, gateId, id],
   )

@@ -15,6 +15,7 @@ const sources = {
   script: 'scripts WHERE id = ?',
   gate: 'gates WHERE id = ?',
   proof: 'proofs WHERE id = ?',
+  landing: 'landings WHERE id = ?',
   schedule: 'schedules WHERE id = ?',
   webhook: 'webhooks WHERE id = ?',
   template: 'board_templates WHERE id = ?',

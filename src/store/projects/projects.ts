@@ -45,6 +45,7 @@ export const projectFields = {
   agentSlots: number().orNull(),
   sessionCards: number().initially(defaultSessionCards),
   gateRounds: number().initially(defaultGateRounds),
+  landingPaused: flag().initially(false),
   /** Differences from the default. */
   afterMerge: json<Partial<AfterMerge>>().initially('{}'),
   /** Differences from the default. */
@@ -218,6 +219,7 @@ export const updateProject = async (
     | 'agentSlots'
     | 'sessionCards'
     | 'gateRounds'
+    | 'landingPaused'
     | 'afterMerge'
     | 'sandbox'
     | 'worktree'

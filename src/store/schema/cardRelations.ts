@@ -38,12 +38,35 @@ CREATE TRIGGER children_counted_out AFTER DELETE ON cards WHEN old.parent_id IS 
     WHERE id = old.parent_id;
 END;
 
--- The result of a gate for a card's files. definition identifies the gate's command, trees the files, which are known when it starts.
+-- The queue in which cards are merged into a branch of their project's home. base_commit, merge_commit and head are known while it is tested.
+CREATE TABLE landings (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  project_id INTEGER NOT NULL REFERENCES projects(id) ON DELETE CASCADE,
+  card_id INTEGER NOT NULL REFERENCES cards(id) ON DELETE CASCADE,
+  branch TEXT NOT NULL,
+  squash INTEGER NOT NULL,
+  status TEXT NOT NULL CHECK (status IN ('waiting', 'testing', 'landed', 'rejected', 'cancelled')),
+  reason TEXT,
+  with_agent INTEGER NOT NULL DEFAULT 0,
+  requested_by TEXT NOT NULL,
+  base_commit TEXT,
+  merge_commit TEXT,
+  head TEXT,
+  created_at TEXT NOT NULL,
+  started_at TEXT,
+  finished_at TEXT
+);
+CREATE INDEX landings_by_project ON landings(project_id, id);
+CREATE INDEX landings_by_card ON landings(card_id);
+CREATE UNIQUE INDEX landings_open ON landings(card_id) WHERE status IN ('waiting', 'testing') OR with_agent = 1;
+
+-- The result of a gate for a card's files, or with landing_id for their merge. definition identifies the gate's command, trees the files, which are known when it starts.
 CREATE TABLE proofs (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   project_id INTEGER NOT NULL REFERENCES projects(id) ON DELETE CASCADE,
   card_id INTEGER NOT NULL REFERENCES cards(id) ON DELETE CASCADE,
   gate_id INTEGER NOT NULL REFERENCES gates(id) ON DELETE CASCADE,
+  landing_id INTEGER REFERENCES landings(id) ON DELETE CASCADE,
   definition TEXT NOT NULL,
   trees TEXT NOT NULL DEFAULT '',
   status TEXT NOT NULL,
@@ -61,6 +84,7 @@ CREATE TABLE proofs (
 CREATE INDEX proofs_by_card ON proofs(card_id, gate_id, id);
 CREATE INDEX proofs_by_gate ON proofs(gate_id);
 CREATE INDEX proofs_by_project ON proofs(project_id);
+CREATE INDEX proofs_by_landing ON proofs(landing_id) WHERE landing_id IS NOT NULL;
 CREATE INDEX proofs_open ON proofs(id) WHERE status IN ('queued', 'running');
 
 CREATE TABLE attachments (

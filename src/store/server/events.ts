@@ -101,6 +101,7 @@ const presentOf: Record<Subject, string> = {
   script: 'SELECT id FROM scripts WHERE id IN wanted',
   gate: 'SELECT id FROM gates WHERE id IN wanted',
   proof: 'SELECT id FROM proofs WHERE id IN wanted',
+  landing: 'SELECT id FROM landings WHERE id IN wanted',
   schedule: 'SELECT id FROM schedules WHERE id IN wanted',
   attachment: 'SELECT id FROM attachments WHERE id IN wanted',
   comment: 'SELECT id FROM comments WHERE id IN wanted',

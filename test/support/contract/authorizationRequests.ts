@@ -227,6 +227,8 @@ export const landings: Record<string, string> = {
   'agents.approvePlan': 'NOTHING_TO_APPROVE',
   'agents.approveAuto': 'NOTHING_TO_APPROVE',
   'agents.merge': 'CONFLICT',
+  'landings.add': 'CONFLICT',
+  'landings.cancel': 'CONFLICT',
   'branches.checkMerge': 'CONFLICT',
   'branches.push': 'CONFLICT',
   // The project has no label for issues.

@@ -175,7 +175,7 @@ export const sections: Section[] = [
       'comments.write': 'comments.create, comments.update, comments.delete',
       'scripts.read': 'scripts.list, scripts.status',
       'agents.read':
-        'projects.usage, budgets.listProject, agents.get, agents.wait, agents.sessions, agents.history, agents.messages, agents.active, agents.slashCommands, agents.diff, branches.repositories, branches.checkMerge, previews.get, previews.createTicket, proofs.list, proofs.get, reviews.changedFile, preSessions.list, preSessions.get, preSessions.messages, assistant.get',
+        'projects.usage, budgets.listProject, agents.get, agents.wait, agents.sessions, agents.history, agents.messages, agents.active, agents.slashCommands, agents.diff, branches.repositories, branches.checkMerge, previews.get, previews.createTicket, proofs.list, proofs.get, landings.list, landings.get, reviews.changedFile, preSessions.list, preSessions.get, preSessions.messages, assistant.get',
       'exports.read': 'transfers.exportProject',
     },
   },
@@ -223,7 +223,7 @@ export const sections: Section[] = [
         'scripts.run, scripts.cancel, proofs.check, proofs.cancel, projects.agreeToBoardFile, projects.withdrawAgreement, previews.start, previews.stop',
       'agents.cancel': 'agents.cancel',
       'agents.run':
-        'cards.activate, cards.setAutoMode, agents.approveAuto, agents.send, agents.retry, agents.relaunch, agents.relay, agents.approvePlan, agents.summary, agents.merge, branches.push, branches.update, pullRequests.draft, pullRequests.create, pullRequests.update, pullRequests.merge, pullRequests.close, pullRequests.continue, preSessions.start, preSessions.send, preSessions.accept, preSessions.cancel, assistant.send',
+        'cards.activate, cards.setAutoMode, agents.approveAuto, agents.send, agents.retry, agents.relaunch, agents.relay, agents.approvePlan, agents.summary, agents.merge, landings.add, landings.cancel, landings.pause, landings.resume, branches.push, branches.update, pullRequests.draft, pullRequests.create, pullRequests.update, pullRequests.merge, pullRequests.close, pullRequests.continue, preSessions.start, preSessions.send, preSessions.accept, preSessions.cancel, assistant.send',
     },
   },
   {
@@ -315,6 +315,7 @@ export const inPath: Record<string, string> = {
   scriptId: 'SCRIPT_NOT_FOUND',
   gateId: 'GATE_NOT_FOUND',
   proofId: 'PROOF_NOT_FOUND',
+  landingId: 'LANDING_NOT_FOUND',
   scheduleId: 'SCHEDULE_NOT_FOUND',
   'monitors.create cardId': 'AGENT_TOKEN_REQUIRED',
   'monitors.list cardId': 'AGENT_TOKEN_REQUIRED',

@@ -48,6 +48,7 @@ export const examples = (seed: Seed): Examples => {
     scriptId,
     gateId,
     proofId,
+    landingId,
     memberId,
     strangerEmail,
     invitedEmail,
@@ -503,6 +504,14 @@ export const examples = (seed: Seed): Examples => {
       get: { ...card, proofId },
       check: { ...card, gateId },
       cancel: card,
+    },
+    landings: {
+      list: { projectId },
+      get: { projectId, landingId },
+      add: { ...card, into: 'main', squash: true },
+      cancel: { projectId, landingId },
+      pause: { projectId },
+      resume: { projectId },
     },
     scripts: {
       list: { projectId },

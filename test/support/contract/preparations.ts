@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { add } from '../../../src/domain/forges/pullRequests.ts'
 import { end } from '../../../src/domain/agents/sessions.ts'
+import { updateLanding } from '../../../src/store/forges/landings.ts'
 import type { TestBoard } from '../servers/testBoard.ts'
 import { eventually } from '../waiting/eventually.ts'
 import { paramsOf } from '../../../src/contract/paths.ts'
@@ -55,6 +56,11 @@ export const preparations: Record<string, (on: TestBoard, fresh: Seed) => Promis
   'agents.merge': async (on, fresh) => {
     await attachWorktree(on, fresh)
     writeFileSync(join(fresh.worktree, `work-${fresh.cardId}`), 'Work.\n')
+  },
+  'landings.add': attachWorktree,
+  'landings.cancel': async (on, { projectId, landingId }) => {
+    await on.client.landings.pause({ projectId })
+    await on.server.app.db.transaction(async tx => updateLanding(tx, Number(landingId), { status: 'waiting' }))
   },
   'branches.checkMerge': attachWorktree,
   'branches.push': pushable,

@@ -6,6 +6,7 @@ import type { Client } from '../../../src/client/index.ts'
 import { projectPermissions } from '../../../src/contract/route.ts'
 import { createToken } from '../../../src/domain/accounts/token.ts'
 import { insertCredential, setAuthorization } from '../../../src/store/accounts/credentials.ts'
+import { insertLanding } from '../../../src/store/forges/landings.ts'
 import { insertMonitor, updateMonitor } from '../../../src/store/automation/monitors.ts'
 import { insertSession, updateSession } from '../../../src/store/agents/sessions.ts'
 import { insertUser } from '../../../src/store/accounts/users.ts'
@@ -65,6 +66,8 @@ export interface Seed {
   /** A gate of the other board, and its result for the card, which has no files to check. */
   gateId: string
   proofId: string
+  /** A cancelled entry of the landing queue. */
+  landingId: string
   /** A schedule that is due in some years. */
   scheduleId: string
   /** The filename of a backup, which must be created first. */
@@ -182,10 +185,15 @@ export async function seed(board: TestBoard, token = board.token): Promise<Seed>
       })
     ).id,
     ...(await gated(client, { projectId, boardId: otherBoardId, cardId })),
+    landingId: await board.server.app.db.transaction(async tx =>
+      String(await insertLanding(tx, { ...landing, projectId: Number(projectId), cardId: Number(cardId) })),
+    ),
     scriptId: (await client.scripts.create({ projectId, name: 'Seeded', command: 'sleep 60' })).id,
     ...people,
   }
 }
+
+const landing = { branch: 'main', squash: false, status: 'cancelled', requestedBy: 'Ada' } as const
 
 /** Creates a gate of a board, and waits for its result for a card without files. */
 async function gated(
