@@ -22,6 +22,7 @@ export const meanings: Record<ShortcutAction, string> = {
   project: 'go to another project',
   sort: 'sort the columns: as on the board, latest changed, status, title',
   density: 'one line per card, or several',
+  table: 'show the board in the browser as a table, or as columns',
   preview: 'show the card under the cursor next to the board, on wide terminals',
   open: 'open the card',
   back: 'go back; clear the selection, then the filter',

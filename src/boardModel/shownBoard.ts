@@ -1,6 +1,6 @@
 import { createFilter } from './boardFilter.ts'
 import type { CachedColumn, Card, CardCache } from './cardCache.ts'
-import { sortCards, type Sort } from './sort.ts'
+import { sortCards, type AgentsOfCards, type Sort } from './sort.ts'
 
 /** A pending move of a card, which the server has not announced yet. Without a column, the card leaves the board. */
 export interface Move {
@@ -25,15 +25,18 @@ export interface BoardState {
   moves: readonly Move[]
   filter: string
   sort: Sort
-  /** Card ID -> its agent, if known. */
-  agents?: ReadonlyMap<string, { agent: string | null }>
+  isReversed?: boolean
+  agents?: AgentsOfCards
 }
 
 /**
  * The board that the user sees: the cards from the server with the pending moves, filtered and sorted.
  * @param before the board that was shown last: unchanged columns stay the same objects
  */
-export function shownBoard({ cache, moves, filter, sort, agents }: BoardState, before?: ShownBoard): ShownBoard {
+export function shownBoard(
+  { cache, moves, filter, sort, isReversed, agents }: BoardState,
+  before?: ShownBoard,
+): ShownBoard {
   const matches = createFilter(filter)
   const columns = withMoves(cache.columns, moves).map(column => {
     const { columnType } = column
@@ -41,7 +44,7 @@ export function shownBoard({ cache, moves, filter, sort, agents }: BoardState, b
       filter === ''
         ? column.ids
         : column.ids.filter(id => matches(cache.cards.get(id), { agent: agents?.get(id)?.agent, columnType }))
-    const found = sortCards(ids, cache.cards, sort)
+    const found = sortCards(ids, cache.cards, sort, { isReversed, agents })
     const known = before?.columns.find(({ id }) => id === column.id)
     return known && isSame(known, column, found) ? known : { ...column, found }
   })

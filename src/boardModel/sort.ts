@@ -1,9 +1,21 @@
 import { choiceNames, mapChoices, planFields, planWord, type ChoiceName } from '../contract/cards/planFields.ts'
 import type { CardStatus } from '../contract/fields.ts'
 import type { Card } from './cardCache.ts'
+import { assigneeNames } from './plan.ts'
 
-/** The orders in which columns show their cards; `board` is the server's order. */
-export type Sort = 'board' | 'changed' | 'status' | 'title' | ChoiceName | 'due'
+/** The orders in which cards are shown; `board` is the server's order. */
+export type Sort =
+  | 'board'
+  | 'changed'
+  | 'status'
+  | 'title'
+  | ChoiceName
+  | 'due'
+  | 'number'
+  | 'assignee'
+  | 'label'
+  | 'agent'
+/** The orders that a key or a menu offers. A table also offers the others. */
 export const sorts: readonly Sort[] = ['board', 'changed', 'status', 'title', ...choiceNames, 'due']
 
 /** Cards that need the user come first. */
@@ -21,23 +33,59 @@ const rank = (card: Card, name: ChoiceName): number =>
   (planFields[name].values as readonly unknown[]).indexOf(card[name])
 /** Created on first use, because this takes milliseconds. */
 let collator: Intl.Collator | undefined
+/** Compares texts for people: without case, and numbers by their value. */
+export const compareTexts = (a: string, b: string): number =>
+  (collator ??= new Intl.Collator(undefined, { numeric: true })).compare(a, b)
 
-const orders: Record<Exclude<Sort, 'board'>, (a: Card, b: Card) => number> = {
-  ...mapChoices(name => (a: Card, b: Card) => rank(b, name) - rank(a, name)),
-  due: (a, b) => (a.dueAt === b.dueAt ? 0 : (a.dueAt ?? '~') < (b.dueAt ?? '~') ? -1 : 1),
-  changed: (a, b) => (a.updatedAt < b.updatedAt ? 1 : a.updatedAt > b.updatedAt ? -1 : 0),
-  status: (a, b) => urgency[a.status] - urgency[b.status],
-  title: (a, b) => (collator ??= new Intl.Collator(undefined, { numeric: true })).compare(a.title, b.title),
+/** Card ID -> its agent, if known from a session. */
+export type AgentsOfCards = ReadonlyMap<string, { agent: string | null }>
+type SortValue = number | string | undefined
+
+/** The value of a card by which an order sorts. Cards without one are last. */
+const sortValues: Record<Exclude<Sort, 'board'>, (card: Card, agents?: AgentsOfCards) => SortValue> = {
+  ...mapChoices(name => (card: Card) => -rank(card, name)),
+  due: ({ dueAt }) => (dueAt === null ? undefined : Date.parse(dueAt)),
+  changed: ({ updatedAt }) => -Date.parse(updatedAt),
+  status: ({ status }) => urgency[status],
+  title: ({ title }) => title,
+  number: ({ id }) => Number(id),
+  assignee: card => assigneeNames(card).join() || undefined,
+  label: ({ labels }) => labels.join() || undefined,
+  agent: ({ id, agent }, agents) => agents?.get(id)?.agent ?? agent ?? undefined,
 }
 
-/** A column's cards in the given order. Equal cards stay in the board's order. */
-export function sortCards(ids: readonly string[], cards: ReadonlyMap<string, Card>, sort: Sort): readonly string[] {
+interface SortOptions {
+  isReversed?: boolean
+  agents?: AgentsOfCards
+}
+
+/** Sorts cards. Equal cards stay in the board's order. */
+export function sortCards(
+  ids: readonly string[],
+  cards: ReadonlyMap<string, Card>,
+  sort: Sort,
+  { isReversed = false, agents }: SortOptions = {},
+): readonly string[] {
   if (sort === 'board') return ids
-  const order = orders[sort]
+  const valueOf = sortValues[sort]
+  const direction = isReversed ? -1 : 1
   return ids
-    .flatMap(id => cards.get(id) ?? [])
-    .sort(order)
+    .flatMap(id => {
+      const card = cards.get(id)
+      return card ? { id, value: valueOf(card, agents) } : []
+    })
+    .sort(({ value: a }, { value: b }) => {
+      if (a === undefined || b === undefined) return Number(a === undefined) - Number(b === undefined)
+      return direction * (typeof a === 'number' ? a - (b as number) : compareTexts(a, b as string))
+    })
     .map(({ id }) => id)
+}
+
+/** Parses an order as an address writes it: `title`, or `-title` if it is reversed. */
+export function parseSort(text = ''): { sort: Sort; isReversed: boolean } {
+  const isReversed = text.startsWith('-')
+  const name = isReversed ? text.slice(1) : text
+  return Object.hasOwn(sortNames, name) ? { sort: name as Sort, isReversed } : { sort: 'board', isReversed: false }
 }
 
 /** How the title bar and messages name an order. */
@@ -48,4 +96,8 @@ export const sortNames: Record<Sort, string> = {
   changed: 'latest changed first',
   status: 'by status',
   title: 'by title',
+  number: 'by number',
+  assignee: 'by assignee',
+  label: 'by label',
+  agent: 'by agent',
 }

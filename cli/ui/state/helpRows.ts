@@ -40,7 +40,7 @@ export function helpRows(
 ): HelpRow[] {
   const words = filter.toLowerCase().split(/\s+/).filter(Boolean)
   const rows = (Object.keys(meanings) as ShortcutAction[])
-    .filter(action => !opened || !boardOnly.has(action))
+    .filter(action => action !== 'table' && !(opened && boardOnly.has(action)))
     .map(action => ({
       keys: keymap.keysOf[action].map(shownKeys).join(' or '),
       text: (opened ? inCard[action] : undefined) ?? meanings[action],

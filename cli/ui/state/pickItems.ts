@@ -95,6 +95,7 @@ const movements: ReadonlySet<ShortcutAction> = new Set([
   'back',
   'nextTab',
   'jump',
+  'table',
 ])
 
 /** Matches prefixes only, so that a misspelt name does nothing. */

@@ -1,9 +1,12 @@
 import { Store, useStore } from './store.ts'
 
+/** How a board is shown, as an address writes it. */
+export type BoardView = Partial<Record<'filter' | 'sort' | 'view' | 'group', string>>
+
 /** A location in the page. Every view that a person can share, reload or return to has one. */
 export type Route =
   | { name: 'home' }
-  | { name: 'board'; projectId: string; boardId?: string; cardId?: string; filter?: string; sort?: string }
+  | ({ name: 'board'; projectId: string; boardId?: string; cardId?: string } & BoardView)
   | { name: 'card'; projectId: string; cardId: string; tab?: string; since?: string }
   | { name: 'project'; projectId: string; section?: string }
   | { name: 'charts'; projectId: string }
@@ -50,11 +53,19 @@ function parseRoute(fragment: string): Route {
     if (!match) continue
     const made = make(match.slice(1))
     if (made.name !== 'board') return made
-    const { filter, sort } = Object.fromEntries(new URLSearchParams(query))
-    return { ...made, filter: filter || undefined, sort: sort || undefined }
+    const values = new URLSearchParams(query)
+    return { ...made, ...mapView(name => values.get(name) || undefined) }
   }
   return { name: 'missing' }
 }
+
+/** Returns a view with a value for each of its names. */
+export const mapView = (valueOf: (name: keyof BoardView) => string | undefined): BoardView => ({
+  filter: valueOf('filter'),
+  sort: valueOf('sort'),
+  view: valueOf('view'),
+  group: valueOf('group'),
+})
 
 const part = (name: string, value: string | undefined): string => (value === undefined ? '' : `/${name}/${value}`)
 const tail = (value: string | undefined): string => (value === undefined ? '' : `/${value}`)
@@ -71,7 +82,7 @@ export function hrefOf(route: Route): string {
     case 'missing':
       return '#/'
     case 'board':
-      return `#/projects/${route.projectId}${part('boards', route.boardId)}${part('beside', route.cardId)}${queryOf({ filter: route.filter, sort: route.sort })}`
+      return `#/projects/${route.projectId}${part('boards', route.boardId)}${part('beside', route.cardId)}${queryOf(mapView(name => route[name]))}`
     case 'card':
       return `#/projects/${route.projectId}/cards/${route.cardId}${tail(route.tab)}${part('since', route.since)}`
     case 'project':

@@ -1,5 +1,6 @@
 import type { RefObject } from 'react'
 import { formatFilter, parseFilter } from '../../../src/boardModel/boardFilter.ts'
+import { groupings } from '../../../src/boardModel/group.ts'
 import { sorts } from '../../../src/boardModel/sort.ts'
 import { hrefOf, navigate } from '../app/router.ts'
 import { useProject } from '../app/projects.ts'
@@ -9,7 +10,11 @@ import { useStore } from '../app/store.ts'
 import { confirm } from '../ui/confirm.tsx'
 import { lazyPart } from '../ui/lazyPart.tsx'
 import { Menu, type MenuItem } from '../ui/Menu.tsx'
-import { boardDialog, canChange, toggleDensity } from './actions.ts'
+import { Button } from '../ui/Button.tsx'
+import { boardDialog, canChange, sortBy, toggleDensity } from './actions.ts'
+import { groupLabels } from './boardView.ts'
+import { keysOf } from './CardMenu.tsx'
+import { lastViews } from './lastViews.ts'
 import type { Board, BoardSession } from './boardSession.ts'
 import { FilterChips, sortLabels } from './FilterChips.tsx'
 
@@ -40,7 +45,7 @@ export function BoardHead({ session, name, filter }: HeadProps) {
         {boards?.map(({ id, name: boardName }) => (
           <a
             key={id}
-            href={hrefOf({ name: 'board', projectId, boardId: id })}
+            href={hrefOf({ name: 'board', projectId, boardId: id, ...lastViews.get(id) })}
             aria-current={id === shown ? 'page' : undefined}
           >
             {boardName}
@@ -53,6 +58,8 @@ export function BoardHead({ session, name, filter }: HeadProps) {
       <div className="board-tools">
         <FilterPicker session={session} />
         <Menu label="Sort cards" icon="sort" items={() => sortItems(session)} />
+        <Menu label="Group cards" icon="group" items={() => groupItems(session)} />
+        <ViewSwitch session={session} />
         <input
           ref={filter}
           type="search"
@@ -81,8 +88,36 @@ const sortItems = (session: BoardSession): MenuItem[] =>
   sorts.map(sort => ({
     label: sortLabels[sort],
     isOn: session.state.get().sort === sort,
-    run: () => session.set(state => ({ ...state, sort })),
+    run: () => sortBy(session, sort),
   }))
+
+const groupItems = (session: BoardSession): MenuItem[] =>
+  [undefined, ...groupings].map(group => ({
+    label: group ? groupLabels[group] : 'No groups',
+    isOn: session.state.get().group === group,
+    run: () => session.set(state => ({ ...state, group })),
+  }))
+
+/** Two buttons of which one is pressed: the board as columns or as a table. */
+function ViewSwitch({ session }: { session: BoardSession }) {
+  const isTable = useStore(session.state, state => state.isTable)
+  const keys = keysOf('table')
+  return (
+    <div className="view-switch" role="group" aria-label="View">
+      {[false, true].map(each => (
+        <Button
+          key={String(each)}
+          isPlain
+          icon={each ? 'table' : 'columns'}
+          label={each ? 'Table' : 'Board'}
+          keys={keys}
+          aria-pressed={isTable === each}
+          onClick={() => session.set(state => ({ ...state, isTable: each }))}
+        />
+      ))}
+    </div>
+  )
+}
 
 function itemsOf(
   session: BoardSession,

@@ -1,12 +1,11 @@
 import { useEffect, useRef, useState } from 'react'
 import { meanings, shownKeys } from '../../../src/boardModel/actionMeanings.ts'
 import { keymapOf } from '../../../src/boardModel/keymap.ts'
-import { sorts, type Sort } from '../../../src/boardModel/sort.ts'
 import type { ShortcutAction } from '../../../src/contract/accounts/shortcuts.ts'
 import { dismiss, showError } from '../app/messages.ts'
 import { useProject } from '../app/projects.ts'
 import { reasonOf } from '../app/reasons.ts'
-import { hrefOf, navigate } from '../app/router.ts'
+import { hrefOf, mapView, navigate, type BoardView } from '../app/router.ts'
 import { settings, shortcuts } from '../app/settings.ts'
 import { useStore } from '../app/store.ts'
 import { useCommands, type Command } from '../palette/commands.ts'
@@ -17,6 +16,7 @@ import { actionOf, adding, boardDialog, boardRoute, editing, canChange, useCanCh
 import { changeMessage } from './changeCards.ts'
 import { BoardHead } from './BoardHead.tsx'
 import { BoardSession } from './boardSession.ts'
+import { formatView, parseView } from './boardView.ts'
 import { ColumnView } from './ColumnView.tsx'
 import { ColumnTabs } from './ColumnTabs.tsx'
 import { lastViews } from './lastViews.ts'
@@ -29,26 +29,31 @@ const CardPanel = lazyPart(() => import('../card/CardPanel.tsx'), 'CardPanel', {
   fallback: <p className="loading">Loading…</p>,
 })
 
-interface BoardProps {
+const TableView = lazyPart(() => import('./TableView.tsx'), 'TableView', {
+  fallback: <p className="loading">Loading…</p>,
+})
+
+const Lanes = lazyPart(() => import('./Lanes.tsx'), 'Lanes', { fallback: <p className="loading">Loading…</p> })
+
+interface BoardProps extends BoardView {
   projectId: string
   boardId?: string
   cardId?: string
-  filter?: string
-  sort?: string
 }
 
 /** A project's board, with a card next to it. */
 export const BoardPage = (props: BoardProps) => <ProjectBoard key={props.projectId} {...props} />
 
-function ProjectBoard({ projectId, boardId, cardId, filter, sort }: BoardProps) {
-  const [session] = useState(() => new BoardSession(projectId, boardId, filter, sortIn(sort)))
+function ProjectBoard(props: BoardProps) {
+  const { projectId, boardId, cardId } = props
+  const [session] = useState(() => new BoardSession(projectId, boardId, parseView(props)))
   const filterInput = useRef<HTMLInputElement>(null)
   const project = useProject(projectId)
   const board = useStore(session.state, ({ boards, boardId: id }) => boards?.find(each => each.id === id))
   useTitle([board?.name, project?.name].filter(Boolean).join(' · '))
   useEffect(() => session.start(), [session])
-  useEffect(() => session.show(boardId), [session, boardId])
-  useViewInAddress(session, { projectId, boardId, cardId, filter, sort })
+  useEffect(() => session.show(boardId, parseView(props)), [session, boardId])
+  useViewInAddress(session, props)
   useEffect(() => void loadDragging().catch(showError), [])
   useEffect(() => hearKeys(session, { filter: () => filterInput.current?.focus() }), [session])
   useEffect(() => watchFocus(session), [session])
@@ -71,27 +76,25 @@ function ProjectBoard({ projectId, boardId, cardId, filter, sort }: BoardProps) 
   )
 }
 
-const sortIn = (text: string | undefined): Sort => sorts.find(sort => sort === text) ?? 'board'
-
-/** Keeps the filter and the order in the address, so that they survive a reload, a return from a card, and a shared link. */
-function useViewInAddress(session: BoardSession, { cardId, filter = '', sort }: BoardProps): void {
-  const text = useStore(session.state, state => state.filter)
-  const order = useStore(session.state, state => state.sort)
-  const shown = useStore(session.state, state => state.boardId)
-  const written = useRef({ filter, sort: sortIn(sort) })
+/** Keeps the view in the address, so that it survives a reload, a return from a card, and a shared link. */
+function useViewInAddress(session: BoardSession, { cardId, ...props }: BoardProps): void {
+  const address = viewKey(formatView(parseView(props)))
+  const shown = useStore(session.state, state => viewKey(formatView(state)))
+  const boardId = useStore(session.state, state => state.boardId)
+  const written = useRef(address)
   useEffect(() => {
-    const next = { filter, sort: sortIn(sort) }
-    if (next.filter !== written.current.filter || next.sort !== written.current.sort)
-      session.set(state => ({ ...state, ...next }))
-  }, [session, filter, sort])
+    if (address !== written.current) session.set(state => ({ ...state, ...parseView(props) }))
+  }, [session, address])
   useEffect(() => {
-    written.current = { filter: text, sort: order }
+    written.current = shown
     navigate(boardRoute(session, cardId), { replace: true })
-  }, [text, order])
+  }, [shown])
   useEffect(() => {
-    if (shown !== undefined) lastViews.set(shown, { filter: text, sort: order === 'board' ? undefined : order })
-  }, [shown, text, order])
+    if (boardId !== undefined) lastViews.set(boardId, formatView(session.state.get()))
+  }, [boardId, shown])
 }
+
+const viewKey = (view: BoardView): string => JSON.stringify(mapView(name => view[name]))
 
 /** Closes the new card, the dialog and the undo of the board that the person leaves. */
 function closeBoard(): void {
@@ -107,6 +110,8 @@ function Columns({ session }: { session: BoardSession }) {
   const mayChange = useCanChange(session.projectId)
   const error = useStore(session.state, state => state.error)
   const isRead = useStore(session.state, ({ boards }) => boards !== undefined)
+  const isTable = useStore(session.state, state => state.isTable)
+  const isGrouped = useStore(session.state, state => state.group !== undefined)
   const density = useStore(settings, mine => mine.density)
   const columns = useRef<HTMLDivElement>(null)
   if (error !== undefined)
@@ -117,6 +122,8 @@ function Columns({ session }: { session: BoardSession }) {
       </div>
     )
   if (!isRead) return <p className="loading">Loading…</p>
+  if (isTable) return <TableView session={session} />
+  if (isGrouped) return <Lanes session={session} />
   return (
     <>
       <ColumnTabs session={session} columns={columns} />
@@ -144,10 +151,10 @@ function OpenDialog({ session }: { session: BoardSession }) {
 /** Tracks whether a card has the focus, so that the focus is restored when the card renders again. */
 function watchFocus(session: BoardSession): () => void {
   const onFocus = ({ target }: Event) => {
-    if (!(target as HTMLElement).classList?.contains('card-title')) session.cursor.release()
+    if (!(target as HTMLElement).matches?.('.card-title, [data-cell]')) session.cursor.release()
   }
   const onPress = ({ target }: Event) => {
-    if (!(target as HTMLElement).closest?.('.card')) session.cursor.release()
+    if (!(target as HTMLElement).closest?.('.card, [role=row]')) session.cursor.release()
   }
   document.addEventListener('focusin', onFocus)
   document.addEventListener('pointerdown', onPress)

@@ -23,7 +23,7 @@ import { removeCards } from './changeCards.ts'
 import type { BoardSession } from './boardSession.ts'
 
 /** Returns the first key sequence of an action in display form. */
-function keysOf(action: ShortcutAction): string | undefined {
+export function keysOf(action: ShortcutAction): string | undefined {
   const keys = keymapOf(shortcuts.get()).keysOf[action][0]
   return keys === undefined ? undefined : shownKeys(keys)
 }

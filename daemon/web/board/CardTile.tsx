@@ -1,14 +1,14 @@
-import { memo, useEffect, useLayoutEffect, useRef, type MouseEvent } from 'react'
+import { memo, useEffect, useLayoutEffect, useRef } from 'react'
 import type { Card } from '../../../src/boardModel/cardCache.ts'
 import { mergedWords } from '../../../src/boardModel/mergedWords.ts'
 import { showsAgent } from '../../../src/boardModel/nextAction.ts'
 import { pullRequestSign, pullRequestWords } from '../../../src/boardModel/pullRequests.ts'
-import { hrefOf, navigate } from '../app/router.ts'
+import { hrefOf } from '../app/router.ts'
 import { useStore } from '../app/store.ts'
 import { Fact } from '../ui/Fact.tsx'
 import { Icon } from '../ui/Icon.tsx'
 import { Labels, Status } from '../ui/Status.tsx'
-import { boardRoute, editing, editTitle, openCard, selectRange, toggleSelected } from './actions.ts'
+import { clickCard, editing } from './actions.ts'
 import type { BoardSession } from './boardSession.ts'
 import { CardMenu } from './CardMenu.tsx'
 import { drag } from './drag.ts'
@@ -51,23 +51,6 @@ export const CardTile = memo(function CardTile({ session, columnId, cardId, isCu
     tile.current!.closest('.column')?.scrollIntoView({ block: 'nearest', inline: 'nearest' })
   }, [isWanted, isThere])
   if (!card) return null
-  const onClick = (event: MouseEvent) => {
-    const target = event.target as HTMLElement
-    // React also reports clicks on the card's menu, which is elsewhere in the document.
-    if (!tile.current!.contains(target) || target.closest('button, input')) return
-    if (event.button !== 0 || (target === link.current && (event.ctrlKey || event.metaKey))) return
-    event.preventDefault()
-    if (event.shiftKey) selectRange(session, columnId, cardId)
-    else if (event.ctrlKey || event.metaKey) toggleSelected(session, [cardId])
-    else if (event.detail === 2) {
-      // The first click has opened the card.
-      navigate(boardRoute(session), { replace: true })
-      editTitle(session, cardId)
-    } else {
-      session.anchor = cardId
-      openCard(session, cardId)
-    }
-  }
   const names = [
     'card',
     card.unread && 'unread',
@@ -76,7 +59,11 @@ export const CardTile = memo(function CardTile({ session, columnId, cardId, isCu
     isDragged && 'dragged',
   ]
   return (
-    <div ref={tile} className={names.filter(Boolean).join(' ')} onClick={onClick}>
+    <div
+      ref={tile}
+      className={names.filter(Boolean).join(' ')}
+      onClick={event => clickCard(session, columnId, cardId, event)}
+    >
       <div className="card-head">
         {isEdited ? (
           <TileTitle session={session} card={card} />

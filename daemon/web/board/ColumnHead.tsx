@@ -56,7 +56,7 @@ export const ColumnHead = ({ session, column }: { session: BoardSession; column:
 const marks = { backlog: CircleDashed, active: CirclePlay, done: CircleCheck, archive: Archive }
 
 /** The type of a column as an icon. Its settings name the type. */
-function ColumnMark({ type }: { type: ShownColumn['columnType'] }) {
+export function ColumnMark({ type }: { type: ShownColumn['columnType'] }) {
   const Mark = marks[type]
   return <Mark className={`column-mark ${type}`} size={15} aria-hidden="true" />
 }

@@ -20,7 +20,7 @@ export function ColumnTabs({ session, columns }: { session: BoardSession; column
           key={column.id}
           type="button"
           aria-current={index === at ? 'true' : undefined}
-          onClick={() => columns.current!.children[index]?.scrollIntoView({ inline: 'start', block: 'nearest' })}
+          onClick={() => columns.current!.scrollTo({ left: index * columns.current!.clientWidth })}
         >
           {column.name} <span className="count">{countOf(column)}</span>
         </button>

@@ -4,6 +4,7 @@ import { mapChoices, planFields } from '../../../src/contract/cards/planFields.t
 import { useStore } from '../app/store.ts'
 import { Button } from '../ui/Button.tsx'
 import type { BoardSession } from './boardSession.ts'
+import { groupLabels } from './boardView.ts'
 import { conditionText } from './filterOptions.ts'
 
 export const sortLabels: Record<Sort, string> = {
@@ -13,14 +14,18 @@ export const sortLabels: Record<Sort, string> = {
   title: 'Title',
   ...mapChoices(name => planFields[name].label),
   due: 'Due date',
+  number: 'Number',
+  assignee: 'Assignee',
+  label: 'Labels',
+  agent: 'Agent',
 }
 
-/** The conditions of the filter and the order as chips, each with a button that removes it. */
+/** The conditions of the filter, the order and the grouping as chips, each with a button that removes it. */
 export function FilterChips({ session }: { session: BoardSession }) {
   const filter = useStore(session.state, state => state.filter)
-  const sort = useStore(session.state, state => state.sort)
+  const { sort, isReversed, group } = useStore(session.state)
   const { conditions } = parseFilter(filter)
-  if (conditions.length === 0 && sort === 'board') return null
+  if (conditions.length === 0 && sort === 'board' && !group) return null
   const set = (next: string) => session.set(state => ({ ...state, filter: next }))
   const chips = conditions.map(condition => ({
     text: conditionText(condition),
@@ -29,12 +34,18 @@ export function FilterChips({ session }: { session: BoardSession }) {
   }))
   if (sort !== 'board')
     chips.push({
-      text: `Sorted by ${sortLabels[sort].toLowerCase()}`,
+      text: `Sorted by ${sortLabels[sort].toLowerCase()}${isReversed ? ', reversed' : ''}`,
       label: 'Show the board order',
-      remove: () => session.set(state => ({ ...state, sort: 'board' })),
+      remove: () => session.set(state => ({ ...state, sort: 'board', isReversed: false })),
+    })
+  if (group)
+    chips.push({
+      text: `Grouped by ${groupLabels[group].toLowerCase()}`,
+      label: 'Remove the groups',
+      remove: () => session.set(state => ({ ...state, group: undefined })),
     })
   return (
-    <ul className="tools filter-chips" aria-label="Filters and order">
+    <ul className="tools filter-chips" aria-label="Filters, order and groups">
       {chips.map(({ text, label, remove }) => (
         <li key={text} className="chip">
           {text}

@@ -1,6 +1,8 @@
+import type { MouseEvent } from 'react'
 import type { Card } from '../../../src/boardModel/cardCache.ts'
 import { goesOn, startIn } from '../../../src/client/startCard.ts'
 import { cardRange } from '../../../src/boardModel/selection.ts'
+import type { Sort } from '../../../src/boardModel/sort.ts'
 import type { ShortcutAction } from '../../../src/contract/accounts/shortcuts.ts'
 import { announce, showError, showMessage } from '../app/messages.ts'
 import { projects, useProject, type Project } from '../app/projects.ts'
@@ -9,6 +11,7 @@ import { client } from '../app/session.ts'
 import { changeSettings, settings } from '../app/settings.ts'
 import { Store } from '../app/store.ts'
 import { confirm } from '../ui/confirm.tsx'
+import { formatView } from './boardView.ts'
 import { moveBefore, moveToColumn, redo, removeCards, undo } from './changeCards.ts'
 import type { BoardSession } from './boardSession.ts'
 
@@ -50,8 +53,8 @@ export function openCard(session: BoardSession, cardId: string, tab?: string): v
 
 /** The current address of the board, with a card next to it. */
 export function boardRoute({ projectId, state }: BoardSession, cardId?: string): Route {
-  const { boardId, filter, sort } = state.get()
-  return { name: 'board', projectId, boardId, cardId, filter, sort: sort === 'board' ? undefined : sort }
+  const now = state.get()
+  return { name: 'board', projectId, boardId: now.boardId, cardId, ...formatView(now) }
 }
 
 /** Opens the form for the plan of several cards. The plan of a single card is on the card. */
@@ -65,9 +68,29 @@ export function editTitle({ projectId }: BoardSession, cardId: string | undefine
   if (canChange(projectId)) editing.set(cardId)
 }
 
-/** Selects the cards of a column from the one that the person opened or selected last. */
+/** Opens a card at a click on it, selects it with a modifier key, and edits its title at a double click. */
+export function clickCard(session: BoardSession, columnId: string, cardId: string, event: MouseEvent): void {
+  const target = event.target as HTMLElement
+  // React also reports clicks on the card's menu, which is elsewhere in the document.
+  if (!event.currentTarget.contains(target) || target.closest('button, input')) return
+  const isToggle = event.ctrlKey || event.metaKey
+  if (event.button !== 0 || (isToggle && target.closest('a'))) return
+  event.preventDefault()
+  if (event.shiftKey) selectRange(session, columnId, cardId)
+  else if (isToggle) toggleSelected(session, [cardId])
+  else if (event.detail === 2) {
+    // The first click has opened the card.
+    navigate(boardRoute(session), { replace: true })
+    editTitle(session, cardId)
+  } else {
+    session.anchor = cardId
+    openCard(session, cardId)
+  }
+}
+
+/** Selects the cards from the one that the person opened or selected last, in the column or the table. */
 export function selectRange(session: BoardSession, columnId: string, cardId: string): void {
-  const range = cardRange(session.column(columnId)?.found ?? [], session.anchor, cardId)
+  const range = cardRange(session.cardsFrom(columnId), session.anchor, cardId)
   if (range.length === 1) return toggleSelected(session, range)
   session.set(state => ({ ...state, selected: new Set([...state.selected, ...range]) }))
   announceSelected(session)
@@ -95,6 +118,18 @@ export function toggleDensity(): void {
   void changeSettings({ density })
 }
 
+/** Shows the board as a table, or as columns. */
+export const toggleTable = (session: BoardSession): void =>
+  session.set(state => ({ ...state, isTable: !state.isTable }))
+
+/** Sorts by a property, then in the reverse order, then in the order of the board. */
+export const sortBy = (session: BoardSession, sort: Sort): void =>
+  session.set(state =>
+    state.sort !== sort || sort === 'board'
+      ? { ...state, sort, isReversed: false }
+      : { ...state, sort: state.isReversed ? 'board' : sort, isReversed: !state.isReversed },
+  )
+
 /** Moves the chosen cards to the neighbouring column. */
 function moveToNeighbour(session: BoardSession, cards: readonly Card[], step: number): void {
   const { columns } = session.currentBoard()
@@ -107,9 +142,12 @@ function moveToNeighbour(session: BoardSession, cards: readonly Card[], step: nu
 export function moveWithin(session: BoardSession, card: Card, step: number): void {
   const column = session.currentBoard().columns.find(({ ids }) => ids.includes(card.id))
   if (!column) return
-  const at = column.found.indexOf(card.id)
-  const to = Math.max(0, Math.min(column.found.length - 1, at + step))
-  if (to !== at) moveBefore(session, [card], column, column.found[to < at ? to : to + 1])
+  const here = new Set(column.found)
+  const found = session.cardsFrom(column.id).filter(id => here.has(id))
+  const at = found.indexOf(card.id)
+  const to = Math.max(0, Math.min(found.length - 1, at + step))
+  const next = column.found.indexOf(found[to]!)
+  if (to !== at) moveBefore(session, [card], column, column.found[to < at ? next : next + 1])
 }
 
 /** Resumes the agent of a card after a confirmation. */
@@ -181,11 +219,9 @@ export function actionOf(session: BoardSession, action: ShortcutAction): (() => 
     case 'moveUp':
       return change(() => moveWithin(session, card!, action === 'moveDown' ? 1 : -1))
     case 'moveTo':
-      return change(() => boardDialog.set({ kind: 'moveTo', cards }))
     case 'label':
-      return change(() => boardDialog.set({ kind: 'labels', cards }))
     case 'agent':
-      return change(() => boardDialog.set({ kind: 'agent', cards }))
+      return change(() => boardDialog.set({ kind: action === 'label' ? 'labels' : action, cards }))
     case 'run':
       return change(() => run(session, cards))
     case 'cancel':
@@ -220,6 +256,8 @@ export function actionOf(session: BoardSession, action: ShortcutAction): (() => 
       return mayChange ? () => adding.set(session.cursor.columnId ?? session.currentBoard().columns[0]?.id) : undefined
     case 'density':
       return toggleDensity
+    case 'table':
+      return () => toggleTable(session)
     case 'help':
       return () => boardDialog.set({ kind: 'help' })
     default:

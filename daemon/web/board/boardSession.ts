@@ -11,7 +11,6 @@ import {
 import { emptyCache, type Card, type Column } from '../../../src/boardModel/cardCache.ts'
 import type { Changing } from '../../../src/boardModel/changes.ts'
 import { shownBoard, pendingMoves, type ShownBoard, type ShownColumn } from '../../../src/boardModel/shownBoard.ts'
-import type { Sort } from '../../../src/boardModel/sort.ts'
 import { createSerialQueue } from '../../../src/async/serialQueue.ts'
 import { ApiFailure } from '../../../src/client/failures.ts'
 import type { LiveMessage } from '../../../src/client/socket.ts'
@@ -22,6 +21,8 @@ import { showError, showMessage } from '../app/messages.ts'
 import { client } from '../app/session.ts'
 import { Store } from '../app/store.ts'
 import { untilReached } from '../app/untilReached.ts'
+import { arrangeCards, type Arrangement } from './arrangement.ts'
+import { parseView, type ViewState } from './boardView.ts'
 import { Cursor } from './cursor.ts'
 import { AgentActivities } from './agentActivities.ts'
 import { ChangeSizes } from './changeSizes.ts'
@@ -29,15 +30,15 @@ import { ChangeSizes } from './changeSizes.ts'
 export type Board = Output<Contract['boards']['list']>[number]
 
 /** The complete state that the board shows. */
-export interface BoardState extends BoardFeed, Changing {
+export interface BoardState extends BoardFeed, Changing, ViewState {
   /** Undefined until they are read. */
   boards?: readonly Board[]
   boardId?: string
   /** The columns with their prompts. */
   columns: readonly Column[]
-  filter: string
-  sort: Sort
   selected: ReadonlySet<string>
+  /** The keys of the groups whose cards are hidden. */
+  collapsed: ReadonlySet<string>
   error?: unknown
 }
 
@@ -48,18 +49,24 @@ const ahead = 200
 export class BoardSession {
   readonly projectId: string
   readonly state: Store<BoardState>
-  readonly cursor = new Cursor(() => this.currentBoard())
+  readonly cursor = new Cursor(
+    () => this.currentBoard(),
+    columnId => this.cardsFrom(columnId),
+  )
   /** The card that the person opened or selected last, where a range of cards starts. */
   anchor: string | undefined
+  /** The column of the table that had the focus last. */
+  cell = 'title'
   readonly agentActivities: AgentActivities
   readonly changeSizes = new ChangeSizes()
   /** Changes are sent to the server in the order of the requests. */
   readonly changes = createSerialQueue()
   readonly #needed = new Map<string, number>()
   #shown: { state: BoardState; board: ShownBoard } | undefined
+  #arranged: { from: readonly unknown[]; arrangement: Arrangement } | undefined
   #isOver = false
 
-  constructor(projectId: string, boardId: string | undefined, filter = '', sort: Sort = 'board') {
+  constructor(projectId: string, boardId: string | undefined, view: ViewState) {
     this.projectId = projectId
     this.agentActivities = new AgentActivities(projectId)
     this.state = new Store<BoardState>({
@@ -70,9 +77,9 @@ export class BoardSession {
       redos: [],
       serial: 1,
       columns: [],
-      filter,
-      sort,
+      ...view,
       selected: new Set(),
+      collapsed: new Set(),
     })
   }
 
@@ -93,7 +100,7 @@ export class BoardSession {
   }
 
   /** Shows another board of the project. */
-  show(boardId: string | undefined): void {
+  show(boardId: string | undefined, view = parseView()): void {
     const { boardId: shown, boards } = this.state.get()
     const wanted = boardId ?? boards?.[0]?.id
     if (wanted === shown) return
@@ -107,9 +114,9 @@ export class BoardSession {
       moves: [],
       undos: [],
       redos: [],
-      filter: '',
-      sort: 'board',
+      ...view,
       selected: new Set(),
+      collapsed: new Set(),
     }))
     void this.#readColumns()
   }
@@ -138,10 +145,29 @@ export class BoardSession {
       before.moves === state.moves &&
       before.filter === state.filter &&
       before.sort === state.sort &&
+      before.isReversed === state.isReversed &&
       board
     const now = isSame || shownBoard({ ...state, agents: this.agentActivities.state.get() }, board)
     this.#shown = { state, board: now }
     return now
+  }
+
+  /** The cards of the shown board in the order and the groups of the view. */
+  arrangement(): Arrangement {
+    const state = this.state.get()
+    const { sort, isReversed, isTable, group, collapsed } = state
+    const board = this.currentBoard()
+    const from = [board, sort, isReversed, isTable, group, collapsed]
+    if (!this.#arranged || from.some((value, at) => value !== this.#arranged!.from[at]))
+      this.#arranged = { from, arrangement: arrangeCards(board, state, collapsed, this.agentActivities.state.get()) }
+    return this.#arranged.arrangement
+  }
+
+  /** The cards that the keys go through from a column: those of the column, or of the whole table. */
+  cardsFrom(columnId: string): readonly string[] {
+    const { isTable, group } = this.state.get()
+    if (isTable) return this.arrangement().order
+    return (group ? this.arrangement().byColumn.get(columnId) : this.column(columnId)?.found) ?? []
   }
 
   column(id: string | undefined): ShownColumn | undefined {
@@ -193,12 +219,12 @@ export class BoardSession {
     if (affectsColumns(events)) void this.#readColumns()
   }
 
-  /** A filter or an order requires all cards. A column requires only the visible ones. */
+  /** A filter, an order, a table and groups require all cards. A column requires only the visible ones. */
   #readNext(): void {
     const state = this.state.get()
     if (this.#isOver || state.reading) return
-    const needed = (id: string) =>
-      state.filter === '' && state.sort === 'board' ? (this.#needed.get(id) ?? 0) : Infinity
+    const needsAll = state.filter !== '' || state.sort !== 'board' || state.isTable || state.group !== undefined
+    const needed = (id: string) => (needsAll ? Infinity : (this.#needed.get(id) ?? 0))
     const page = nextPage(state, this.cursor.columnId, needed)
     if (!page) return
     const request = state.serial

@@ -1,4 +1,4 @@
-import type { ShownBoard, ShownColumn } from '../../../src/boardModel/shownBoard.ts'
+import type { ShownBoard } from '../../../src/boardModel/shownBoard.ts'
 import { Store } from '../app/store.ts'
 
 interface CursorState {
@@ -13,11 +13,14 @@ interface CursorState {
 export class Cursor {
   readonly state = new Store<CursorState>({ cards: {} })
   readonly #shown: () => ShownBoard
+  readonly #cardsFrom: (columnId: string) => readonly string[]
   /** The focused card, and its position. */
   #held: { columnId: string; cardId: string; at: number } | undefined
 
-  constructor(shown: () => ShownBoard) {
+  /** @param cardsFrom - returns the cards that the keys go through from a column */
+  constructor(shown: () => ShownBoard, cardsFrom: (columnId: string) => readonly string[]) {
     this.#shown = shown
+    this.#cardsFrom = cardsFrom
   }
 
   get columnId(): string | undefined {
@@ -32,14 +35,14 @@ export class Cursor {
 
   /** The card of a column that tab comes to. */
   inColumn(columnId: string): string | undefined {
-    const found = this.#column(columnId)?.found ?? []
+    const found = this.#cardsFrom(columnId)
     const kept = this.state.get().cards[columnId]
     return kept !== undefined && found.includes(kept) ? kept : found[0]
   }
 
   /** A card has got the focus. */
   onFocus(columnId: string, cardId: string): void {
-    this.#held = { columnId, cardId, at: this.#column(columnId)?.found.indexOf(cardId) ?? 0 }
+    this.#held = { columnId, cardId, at: this.#cardsFrom(columnId).indexOf(cardId) }
     const { columnId: before, cards, wanted } = this.state.get()
     if (before === columnId && cards[columnId] === cardId && wanted !== cardId) return
     this.state.set({ columnId, cards: { ...cards, [columnId]: cardId } })
@@ -74,13 +77,9 @@ export class Cursor {
     const held = this.#held
     if (!held || document.activeElement !== document.body) return
     if (this.#shown().columns.some(({ found }) => found.includes(held.cardId))) return this.focusCard(held.cardId)
-    const found = this.#column(held.columnId)?.found ?? []
-    const next = found[Math.min(held.at, found.length - 1)]
+    const found = this.#cardsFrom(held.columnId)
+    const next = found[Math.max(0, Math.min(held.at, found.length - 1))]
     if (next === undefined) this.enterColumn(held.columnId)
     else this.focusCard(next)
-  }
-
-  #column(id: string): ShownColumn | undefined {
-    return this.#shown().columns.find(column => column.id === id)
   }
 }

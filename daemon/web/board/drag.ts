@@ -6,7 +6,7 @@ import type { BoardSession } from './boardSession.ts'
 export interface Drag {
   session: BoardSession
   cardIds: readonly string[]
-  over?: { columnId: string; at: number }
+  over?: { columnId: string; lane?: string; at: number }
 }
 export const drag = new Store<Drag | undefined>(undefined)
 

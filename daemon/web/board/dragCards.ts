@@ -5,11 +5,20 @@ import { cardsText } from '../../../src/boardModel/changes.ts'
 import { announce } from '../app/messages.ts'
 import { canChange, chosenCards } from './actions.ts'
 import { moveBefore } from './changeCards.ts'
+import { changeGroup } from './changeGroup.ts'
 import type { BoardSession } from './boardSession.ts'
 import { drag } from './drag.ts'
 
-/** The columns that cards can be dropped in, with the position for a height on the screen. */
-const columns = new Map<string, { element: HTMLElement; scroller: HTMLElement; placeAt: (y: number) => number }>()
+/** A column, or a column in a lane, that cards can be dropped in. */
+interface DropTarget {
+  columnId: string
+  lane: string | undefined
+  element: HTMLElement
+  scroller: HTMLElement
+  /** Returns the position for a height on the screen. */
+  placeAt: (y: number) => number
+}
+const targets = new Set<DropTarget>()
 let pointer = { x: 0, y: 0 }
 
 /** Makes a card draggable with a mouse or by a long press. @returns a function that undoes this */
@@ -47,14 +56,9 @@ export function dragSource(element: HTMLElement, session: BoardSession, cardId: 
 }
 
 /** Registers a column as a drop target. @returns a function that removes it */
-export function dropColumn(
-  columnId: string,
-  element: HTMLElement,
-  scroller: HTMLElement,
-  placeAt: (y: number) => number,
-): () => void {
-  columns.set(columnId, { element, scroller, placeAt })
-  return combine(dropTargetForElements({ element }), () => void columns.delete(columnId))
+export function dropColumn(target: DropTarget): () => void {
+  targets.add(target)
+  return combine(dropTargetForElements({ element: target.element }), () => void targets.delete(target))
 }
 
 const idsFrom = (session: BoardSession, cardId: string): string[] =>
@@ -71,15 +75,18 @@ function dragOver(x: number, y: number): void {
   pointer = { x, y }
   const now = drag.get()
   if (!now) return
-  const [columnId, column] =
-    [...columns].find(([, { element }]) => {
-      const { left, right } = element.getBoundingClientRect()
-      return x >= left && x <= right
-    }) ?? []
-  const at = column?.placeAt(y)
-  if (now.over?.columnId === columnId && now.over?.at === at) return
-  drag.set({ ...now, over: columnId === undefined || at === undefined ? undefined : { columnId, at } })
+  const target = targetAt(x, y)
+  const at = target?.placeAt(y)
+  if (now.over?.columnId === target?.columnId && now.over?.lane === target?.lane && now.over?.at === at) return
+  drag.set({ ...now, over: target && { columnId: target.columnId, lane: target.lane, at: at! } })
 }
+
+/** A column reaches from the top to the bottom of the screen, except in lanes. */
+const targetAt = (x: number, y: number): DropTarget | undefined =>
+  [...targets].find(({ element, lane }) => {
+    const { left, right, top, bottom } = element.getBoundingClientRect()
+    return x >= left && x <= right && (lane === undefined || (y >= top && y <= bottom))
+  })
 
 function dropCards(isInside: boolean): void {
   const now = drag.get()
@@ -89,8 +96,14 @@ function dropCards(isInside: boolean): void {
   const column = session.column(place.columnId)
   const cards = cardIds.flatMap(id => session.card(id) ?? [])
   if (!column || cards.length === 0) return
-  const anchor = column.found.slice(place.at).find(id => !cardIds.includes(id))
-  moveBefore(session, cards, column, anchor)
+  const lane = session.state.get().group && session.arrangement().lanes.find(({ key }) => key === place.lane)
+  const list = lane?.cells.get(column.id) ?? column.found
+  const after = column.found.slice(list.length === 0 ? 0 : column.found.indexOf(list.at(-1)!) + 1)
+  const anchor = [...list.slice(place.at), ...after].find(id => !cardIds.includes(id))
+  const joining = lane ? cards.filter(({ id }) => !lane.ids.includes(id)) : []
+  if (joining.length > 0) changeGroup(session, joining, lane!)
+  if (joining.length === 0 || joining.some(({ columnId }) => columnId !== column.id))
+    moveBefore(session, cards, column, anchor)
 }
 
 const edge = 56
@@ -102,12 +115,12 @@ function scrollAtEdges(): void {
   if (!now) return
   requestAnimationFrame(scrollAtEdges)
   const { x, y } = pointer
-  const column = now.over && columns.get(now.over.columnId)
+  const column = now.over && targetAt(x, y)
   if (!column) return
   const { top, bottom } = column.scroller.getBoundingClientRect()
   const before = column.scroller.scrollTop
   column.scroller.scrollTop += push(y, top, bottom)
-  const all = column.element.parentElement!
+  const all = column.lane === undefined ? column.element.parentElement! : column.scroller
   const { left, right } = all.getBoundingClientRect()
   all.scrollLeft += push(x, left, right)
   if (column.scroller.scrollTop !== before) dragOver(x, y)

@@ -50,16 +50,18 @@ function runShortcut(session: BoardSession, action: ShortcutAction, filter: () =
   const column = columns[at]
   if (!column) return false
   const cardId = session.cursor.columnId === undefined ? undefined : session.cursor.cardId
-  const row = cardId === undefined ? -1 : column.found.indexOf(cardId)
+  const found = session.cardsFrom(column.id)
+  const row = cardId === undefined ? -1 : found.indexOf(cardId)
   const step = { down: 1, up: -1, pageDown: page, pageUp: -page, top: -Infinity, bottom: Infinity }[action as string]
   if (step !== undefined) {
-    const to = column.found[Math.max(0, Math.min(column.found.length - 1, row + step))]
+    const to = found[Math.max(0, Math.min(found.length - 1, row + step))]
     if (to !== undefined) session.cursor.focusCard(to)
     return true
   }
   switch (action) {
     case 'left':
     case 'right': {
+      if (session.state.get().isTable) return focusCell(action === 'left' ? -1 : 1)
       const next = columns[at + (action === 'left' ? -1 : session.cursor.columnId === undefined ? 0 : 1)]
       if (next) session.cursor.enterColumn(next.id)
       return true
@@ -67,16 +69,20 @@ function runShortcut(session: BoardSession, action: ShortcutAction, filter: () =
     case 'select':
       if (cardId === undefined) return false
       toggleSelected(session, [cardId])
-      if (column.found[row + 1] !== undefined) session.cursor.focusCard(column.found[row + 1]!)
+      if (found[row + 1] !== undefined) session.cursor.focusCard(found[row + 1]!)
       return true
     case 'selectAll':
-      toggleSelected(session, column.found)
+      toggleSelected(session, found)
       return true
     case 'filter':
       filter()
       return true
     case 'sort':
-      session.set(state => ({ ...state, sort: sorts[(sorts.indexOf(state.sort) + 1) % sorts.length]! }))
+      session.set(state => ({
+        ...state,
+        sort: sorts[(sorts.indexOf(state.sort) + 1) % sorts.length]!,
+        isReversed: false,
+      }))
       announce(`Cards ${sortNames[session.state.get().sort]}`)
       return true
     case 'jump':
@@ -92,6 +98,16 @@ function runShortcut(session: BoardSession, action: ShortcutAction, filter: () =
       return run !== undefined
     }
   }
+}
+
+/** Moves the focus within a row of the table. */
+function focusCell(step: number): boolean {
+  const current = document.activeElement!
+  const cells = [...(current.closest('[role=row]')?.querySelectorAll<HTMLElement>('[data-cell]') ?? [])]
+  const shown = cells.filter(cell => cell.checkVisibility())
+  const next = shown[shown.indexOf(current as HTMLElement) + step]
+  next?.focus()
+  return next !== undefined
 }
 
 /** Clears the selection, then the filter, then closes the card. */

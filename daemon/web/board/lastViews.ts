@@ -1,2 +1,4 @@
-/** The last filter and order of each board, by its ID, for a return from a card. */
-export const lastViews = new Map<string, { filter: string; sort: string | undefined }>()
+import type { BoardView } from '../app/router.ts'
+
+/** The last view of each board, by its ID, for a return from a card. */
+export const lastViews = new Map<string, BoardView>()

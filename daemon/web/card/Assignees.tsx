@@ -3,9 +3,10 @@ import { showError } from '../app/messages.ts'
 import { client, session } from '../app/session.ts'
 import { useStore } from '../app/store.ts'
 import { Button } from '../ui/Button.tsx'
-import { Combobox } from '../ui/Combobox.tsx'
+import { Combobox, type PickerState } from '../ui/Combobox.tsx'
 import { Person } from '../ui/Fact.tsx'
 import { useCard, useOpened } from './openedCard.ts'
+import { toggleValue } from './toggleValue.ts'
 import { tooltip } from '../ui/tooltip.ts'
 
 export type PlanChange = Omit<Parameters<typeof client.cards.update>[0], 'projectId' | 'cardId'>
@@ -17,8 +18,7 @@ export function Assignees({ change }: { change: ((plan: PlanChange) => Promise<u
   const { value: people = [] } = useLoad(() => client.members.people({ projectId }), [projectId])
   const ids = assignees.flatMap(each => ('userId' in each ? [each.userId] : []))
   const names = assignees.flatMap(each => ('name' in each ? [each.name] : []))
-  const free = people.filter(({ userId }) => !ids.includes(userId))
-  const assign = (userId: string) => change?.({ assigneeIds: [...ids, userId] }).catch(showError)
+  const assign = (userId: string) => change?.({ assigneeIds: toggleValue(ids, userId) }).catch(showError)
   return (
     <div className="assignees">
       {assignees.map(each => {
@@ -40,7 +40,7 @@ export function Assignees({ change }: { change: ((plan: PlanChange) => Promise<u
           />
         )
       })}
-      {change && <AssignTo people={free} onAssign={userId => void assign(userId)} />}
+      {change && <AssignTo people={people} marked={ids} onAssign={userId => void assign(userId)} />}
     </div>
   )
 }
@@ -63,22 +63,24 @@ export const AssignedPerson = ({ name, about, onRemove }: AssignedProps) => (
   </span>
 )
 
-interface AssignToProps {
+interface AssignToProps extends PickerState {
   people: readonly { userId: string; displayName: string }[]
   onAssign: (userId: string) => void
 }
 
-/** Assigns one more of the people. */
-export function AssignTo({ people, onAssign }: AssignToProps) {
+/** A searchable list of people to assign. */
+export function AssignTo({ people, onAssign, children = 'Assign to…', ...rest }: AssignToProps) {
   const me = useMyId()
-  if (people.length === 0) return null
+  if (people.length === 0 && !rest.isOpenAtFirst) return null
   return (
     <Combobox
       label="Assign to"
+      hint="The project has no members."
       options={people.map(({ userId, displayName }) => [userId, `${displayName}${userId === me ? ' (you)' : ''}`])}
       onChange={onAssign}
+      {...rest}
     >
-      Assign to…
+      {children}
     </Combobox>
   )
 }

@@ -3,9 +3,10 @@ import { useLoad } from '../app/load.ts'
 import { showError } from '../app/messages.ts'
 import { client } from '../app/session.ts'
 import { Button } from '../ui/Button.tsx'
-import { Combobox } from '../ui/Combobox.tsx'
+import { Combobox, type PickerState } from '../ui/Combobox.tsx'
 import { useCanWork } from './canWork.ts'
 import { useCard, useOpened } from './openedCard.ts'
+import { toggleValue } from './toggleValue.ts'
 import { tintOf } from '../ui/tint.ts'
 
 /** Adds and removes labels of a card. */
@@ -13,8 +14,6 @@ export function LabelEditor() {
   const opened = useOpened()
   const { id: cardId, labels } = useCard()
   const canWork = useCanWork(opened.projectId)
-  const [isAdding, setAdding] = useState(false)
-  const known = useLoad(() => (isAdding ? recentLabels(opened.projectId) : Promise.resolve([])), [isAdding])
   const change = async (next: readonly string[]) =>
     opened.setCard(await client.cards.update({ projectId: opened.projectId, cardId, labels: [...next] }))
   return (
@@ -33,18 +32,37 @@ export function LabelEditor() {
         </span>
       ))}
       {canWork && (
-        <Combobox
-          label="Add label"
-          options={known.value?.filter(label => !labels.includes(label)).map(label => [label, label])}
-          newOption={label => (labels.includes(label) ? undefined : `New label: ${label}`)}
-          maxLength={100}
-          onOpen={() => setAdding(true)}
-          onChange={label => void change([...labels, label]).catch(showError)}
+        <LabelPicker
+          projectId={opened.projectId}
+          marked={labels}
+          onChange={label => void change(toggleValue(labels, label)).catch(showError)}
         >
           Add label…
-        </Combobox>
+        </LabelPicker>
       )}
     </div>
+  )
+}
+
+interface LabelPickerProps extends PickerState {
+  projectId: string
+  onChange: (label: string) => void
+}
+
+/** A searchable list of the labels of a project, which also offers the typed text as a new label. */
+export function LabelPicker({ projectId, isOpenAtFirst = false, ...rest }: LabelPickerProps) {
+  const [isOpened, setOpened] = useState(isOpenAtFirst)
+  const known = useLoad(() => (isOpened ? recentLabels(projectId) : Promise.resolve([])), [isOpened])
+  return (
+    <Combobox
+      label="Add label"
+      options={known.value?.map(label => [label, label])}
+      newOption={label => `New label: ${label}`}
+      maxLength={100}
+      isOpenAtFirst={isOpenAtFirst}
+      onOpen={() => setOpened(true)}
+      {...rest}
+    />
   )
 }
 

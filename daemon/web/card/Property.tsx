@@ -9,8 +9,11 @@ export interface Property {
   icon: IconName
   /** Whether the property has a value. A property without a value is offered in a menu. */
   isSet: boolean
-  /** @param isNew whether the user has just chosen to set the property */
-  render: (isNew: boolean) => ReactNode
+  /**
+   * @param isNew whether the user has just chosen to set the property
+   * @param onClose called after the list or field of the property has closed
+   */
+  render: (isNew: boolean, onClose?: () => void) => ReactNode
 }
 
 /** A line of the rail: the icon, the name and the value of a property. */
@@ -35,6 +38,7 @@ interface TypedValueProps {
   isNew: boolean
   disabled: boolean
   onSave: (text: string) => void
+  onClose?: () => void
 }
 
 /**
@@ -42,7 +46,7 @@ interface TypedValueProps {
  * never saved.
  */
 export function TypedValue(props: TypedValueProps) {
-  const { label, input, saved, shown, hint, suggestions = [], isNew, disabled, onSave } = props
+  const { label, input, saved, shown, hint, suggestions = [], isNew, disabled, onSave, onClose } = props
   const [isOpen, setOpen] = useState(isNew)
   const [text, setText] = useState(saved)
   const value = saved === '' ? 'None' : shown
@@ -64,6 +68,7 @@ export function TypedValue(props: TypedValueProps) {
         else if (reason === 'escape-key' || !field.current?.checkValidity()) setOpen(false)
         else close(text)
       }}
+      onOpenChangeComplete={isNowOpen => isNowOpen || onClose?.()}
     >
       <Popover.Trigger className="select" aria-label={`${label}: ${value}`} disabled={disabled}>
         <span className="chosen">{value}</span>

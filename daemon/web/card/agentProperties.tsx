@@ -40,7 +40,7 @@ export function agentProperties({ card, offers, canWork, change }: AgentState): 
             value={card.agent}
             offered={offers.agents.filter(({ installed, id }) => installed || id === card.agent)}
             disabled={!canWork}
-            onChange={id => change({ agent: id, model: null, mode: null, effort: null })}
+            onChange={id => change(agentChange(id))}
           />
           {warning && <p className="hint">{warning}</p>}
         </>
@@ -68,6 +68,9 @@ export function agentProperties({ card, offers, canWork, change }: AgentState): 
       }),
   ]
 }
+
+/** Another agent has other models, modes and efforts. */
+export const agentChange = (agent: string | null): PlanChange => ({ agent, model: null, mode: null, effort: null })
 
 /**
  * Returns the options of the effective agent: the agent of the card, otherwise of its profile, otherwise of the project.
@@ -103,10 +106,11 @@ interface OptionProps {
   isNew?: boolean
   disabled: boolean
   onChange: (id: string | null) => void
+  onClose?: () => void
 }
 
 /** A choice of an option of the agent. A value outside of the offered ones is also shown. */
-function AgentOption({ value, offered, isNew, onChange, ...rest }: OptionProps) {
+export function AgentOption({ value, offered, isNew, onChange, ...rest }: OptionProps) {
   const isKnown = value === null || offered.some(({ id }) => id === value)
   return (
     <Combobox

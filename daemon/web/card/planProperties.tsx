@@ -7,14 +7,14 @@ import {
   type PlanFieldName,
 } from '../../../src/contract/cards/planFields.ts'
 import type { CardDetail } from '../../../src/boardModel/cardCache.ts'
-import { Combobox } from '../ui/Combobox.tsx'
+import { Combobox, type PickerState } from '../ui/Combobox.tsx'
 import { formatTime } from '../ui/Time.tsx'
 import type { PlanChange } from './Assignees.tsx'
 import { choiceOptions } from './choiceOptions.ts'
 import { TypedValue, type Property } from './Property.tsx'
 
 interface PlanState {
-  card: CardDetail
+  card: Pick<CardDetail, PlanFieldName | 'columnType' | 'archivedAt'>
   now: number
   canWork: boolean
   change: (plan: PlanChange) => void
@@ -29,21 +29,30 @@ export const planProperties = (state: PlanState): Property[] =>
     icon: icons[name],
     // A priority always has a value.
     isSet: isChoice(name) || state.card[name] !== null,
-    render: isNew =>
+    render: (isNew, onClose) =>
       isChoice(name) ? (
-        <PlanChoice name={name} {...state} />
+        <PlanChoice name={name} isOpenAtFirst={isNew} onClose={onClose} {...state} />
       ) : (
         <TypedValue
           label={planFields[name].label}
           isNew={isNew}
+          onClose={onClose}
           disabled={!state.canWork}
           {...typedField(name, state)}
         />
       ),
   }))
 
-const PlanChoice = ({ name, card, canWork, change }: PlanState & { name: ChoiceName }) => (
+const PlanChoice = ({
+  name,
+  card,
+  now: _,
+  canWork,
+  change,
+  ...picker
+}: PlanState & PickerState & { name: ChoiceName }) => (
   <Combobox
+    {...picker}
     label={planFields[name].label}
     options={choiceOptions(name)}
     value={card[name] ?? ''}

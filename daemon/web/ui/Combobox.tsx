@@ -3,19 +3,27 @@ import { useState, type ReactNode } from 'react'
 import { Icon } from './Icon.tsx'
 import type { Option, SelectProps } from './Select.tsx'
 
-interface ComboboxProps<T extends string> extends Omit<SelectProps<T>, 'value' | 'options'> {
+/** The state that a picker passes to its list. */
+export interface PickerState {
+  /** The chosen values of a list of which several can be chosen. The list stays open, and a choice toggles a value. */
+  marked?: readonly string[]
+  /** The text of a button without a value. */
+  children?: ReactNode
+  /** Whether the list is open when the button appears. */
+  isOpenAtFirst?: boolean
+  /** Called after the list has closed. */
+  onClose?: () => void
+}
+
+interface ComboboxProps<T extends string> extends Omit<SelectProps<T>, 'value' | 'options'>, PickerState {
   /** Undefined while the options load. */
   options: readonly Option<T>[] | undefined
   /** Undefined for a button that adds each chosen value. */
   value?: T
-  /** The text of a button without a value. */
-  children?: ReactNode
   /** The text below the search before anything is typed. */
   hint?: string
   maxLength?: number
   onOpen?: () => void
-  /** Whether the list is open when the button appears. */
-  isOpenAtFirst?: boolean
   /** Called for typed text. The options are then not filtered here. */
   onSearch?: (text: string) => void
   /** Offers the typed text as a new value. Returns the text of the option, or undefined if the text is not allowed. */
@@ -32,6 +40,8 @@ export function Combobox<T extends string>(props: ComboboxProps<T>) {
     onChange,
     onSearch,
     onOpen,
+    onClose,
+    marked,
     isOpenAtFirst = false,
     newOption,
     children,
@@ -62,11 +72,19 @@ export function Combobox<T extends string>(props: ComboboxProps<T>) {
       autoHighlight
       disabled={disabled}
       open={isOpen}
-      onOpenChange={open}
-      onOpenChangeComplete={isNowOpen => isNowOpen || search('')}
+      onOpenChange={(isNowOpen, { reason }) => (marked && reason === 'item-press') || open(isNowOpen)}
+      onOpenChangeComplete={isNowOpen => {
+        if (isNowOpen) return
+        search('')
+        onClose?.()
+      }}
       inputValue={text}
       onInputValueChange={(next, { reason }) => reason !== 'item-press' && search(next)}
-      onValueChange={item => item && onChange(item.value)}
+      onValueChange={item => {
+        if (!item) return
+        if (marked) search('')
+        onChange(item.value)
+      }}
     >
       <BaseCombobox.Trigger
         className="select"
@@ -84,20 +102,21 @@ export function Combobox<T extends string>(props: ComboboxProps<T>) {
         <span className="chosen">{children ?? chosen?.[1]}</span>
         <Icon name="down" />
       </BaseCombobox.Trigger>
-      <List label={label} maxLength={maxLength} empty={typed === '' ? hint : offered && 'No results'} />
+      <List label={label} marked={marked} maxLength={maxLength} empty={typed === '' ? hint : offered && 'No results'} />
     </BaseCombobox.Root>
   )
 }
 
 interface ListProps {
   label: string
+  marked: readonly string[] | undefined
   maxLength: number | undefined
   /** The text of an empty list. */
   empty: string | undefined
 }
 
 /** The search and the options below it. */
-function List({ label, maxLength, empty }: ListProps) {
+function List({ label, marked, maxLength, empty }: ListProps) {
   return (
     <BaseCombobox.Portal>
       <BaseCombobox.Backdrop className="backdrop narrow-only" />
@@ -112,11 +131,19 @@ function List({ label, maxLength, empty }: ListProps) {
           <BaseCombobox.Empty className="hint">{empty}</BaseCombobox.Empty>
           <BaseCombobox.List aria-label={label}>
             {(item: Item) => (
-              <BaseCombobox.Item key={item.value} value={item}>
+              <BaseCombobox.Item
+                key={item.value}
+                value={item}
+                {...(marked && { 'aria-selected': marked.includes(item.value) })}
+              >
                 {item.label}
-                <BaseCombobox.ItemIndicator>
+                {marked?.includes(item.value) ? (
                   <Icon name="check" />
-                </BaseCombobox.ItemIndicator>
+                ) : (
+                  <BaseCombobox.ItemIndicator>
+                    <Icon name="check" />
+                  </BaseCombobox.ItemIndicator>
+                )}
               </BaseCombobox.Item>
             )}
           </BaseCombobox.List>

@@ -20,6 +20,7 @@ export const defaultShortcuts = {
   project: 'P',
   sort: 'S',
   density: 'z',
+  table: 'T',
   preview: 'p',
   open: 'enter',
   back: 'escape',
