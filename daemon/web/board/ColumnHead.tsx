@@ -1,10 +1,14 @@
+import { useEffect, useRef } from 'react'
 import { Archive, CircleCheck, CircleDashed, CirclePlay } from 'lucide-react'
 import type { ShownColumn } from '../../../src/boardModel/shownBoard.ts'
 import { client } from '../app/session.ts'
 import { confirm } from '../ui/confirm.tsx'
 import { Icon } from '../ui/Icon.tsx'
 import { Menu, type MenuItem } from '../ui/Menu.tsx'
-import { adding, boardDialog, canChange, toggleSelected } from './actions.ts'
+import { adding, boardDialog, canChange, moveColumn, toggleSelected } from './actions.ts'
+import { columnDrag } from './drag.ts'
+import { dragging } from './loadDragging.ts'
+import { useStore } from '../app/store.ts'
 import type { BoardSession } from './boardSession.ts'
 import { tooltip } from '../ui/tooltip.ts'
 
@@ -27,31 +31,40 @@ const limitOf = (column: ShownColumn): string | undefined =>
     : `${column.total} of at most ${column.wipLimit} cards${limitTexts[limitState(column)]}`
 const limitTexts = { over: ': the column is over its limit', full: ': the column is full', '': '' }
 
-/** The name of a column, its settings, its card count and its menu. */
-export const ColumnHead = ({ session, column }: { session: BoardSession; column: ShownColumn }) => (
-  <header className="column-head">
-    <ColumnMark type={column.columnType} />
-    <h2>{column.name}</h2>
-    <span className={`count ${limitState(column)}`} {...tooltip(limitOf(column))}>
-      {limitState(column) === 'over' && <Icon name="warning" />}
-      {countOf(column)}
-    </span>
-    {column.columnType === 'active' && (
-      <span className="hint" {...tooltip('Moving a card here starts its agent')}>
-        starts agents
+/** The name of a column, its settings, its card count and its menu. It drags the column. */
+export function ColumnHead({ session, column }: { session: BoardSession; column: ShownColumn }) {
+  const head = useRef<HTMLElement>(null)
+  const loaded = useStore(dragging)
+  useEffect(() => loaded?.dragColumn(head.current!, session, column.id), [loaded, session, column.id])
+  return (
+    <header ref={head} className="column-head">
+      <ColumnMark type={column.columnType} />
+      <h2>{column.name}</h2>
+      <span className={`count ${limitState(column)}`} {...tooltip(limitOf(column))}>
+        {limitState(column) === 'over' && <Icon name="warning" />}
+        {countOf(column)}
       </span>
-    )}
-    {column.pull && (
-      <span
-        className="hint"
-        {...tooltip('Pulls the next ready card from the previous column automatically when there is capacity')}
-      >
-        pulls
-      </span>
-    )}
-    <Menu label={`Actions for column ${column.name}`} items={() => itemsOf(session, column)} />
-  </header>
-)
+      {column.columnType === 'active' && (
+        <span className="hint" {...tooltip('Moving a card here starts its agent')}>
+          starts agents
+        </span>
+      )}
+      {column.pull && (
+        <span
+          className="hint"
+          {...tooltip('Pulls the next ready card from the previous column automatically when there is capacity')}
+        >
+          pulls
+        </span>
+      )}
+      <Menu label={`Actions for column ${column.name}`} items={() => itemsOf(session, column)} />
+    </header>
+  )
+}
+
+/** The class of a column before which another one would be dropped, and of the dragged one. */
+export const useColumnDrag = (columnId: string): string =>
+  useStore(columnDrag, now => (now?.columnId === columnId ? 'dragged' : now?.before === columnId ? 'drop-before' : ''))
 
 const marks = { backlog: CircleDashed, active: CirclePlay, done: CircleCheck, archive: Archive }
 
@@ -68,16 +81,16 @@ function itemsOf(session: BoardSession, column: ShownColumn): MenuItem[] {
   if (!canChange(projectId)) return [select]
   const ids = session.currentBoard().columns.map(({ id }) => id)
   const at = ids.indexOf(columnId)
-  const shift = (by: number) => async () => {
-    const order = ids.toSpliced(at, 1).toSpliced(at + by, 0, columnId)
-    await client.columns.reorder({ projectId, ids: order.map(Number) })
-  }
   return [
     { label: 'New card', run: () => adding.set(columnId) },
     select,
     { label: 'Column settings…', run: () => boardDialog.set({ kind: 'column', columnId }), separator: true },
-    { label: 'Move column left', run: shift(-1), isDisabled: at === 0 },
-    { label: 'Move column right', run: shift(1), isDisabled: at === ids.length - 1 },
+    { label: 'Move column left', run: () => moveColumn(session, columnId, ids[at - 1]), isDisabled: at === 0 },
+    {
+      label: 'Move column right',
+      run: () => moveColumn(session, columnId, ids[at + 2]),
+      isDisabled: at === ids.length - 1,
+    },
     {
       label: 'Delete all cards…',
       isDanger: true,

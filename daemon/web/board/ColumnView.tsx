@@ -3,7 +3,7 @@ import type { ShownColumn } from '../../../src/boardModel/shownBoard.ts'
 import { useStore } from '../app/store.ts'
 import type { BoardSession } from './boardSession.ts'
 import { CardList } from './CardList.tsx'
-import { ColumnHead, limitState } from './ColumnHead.tsx'
+import { ColumnHead, limitState, useColumnDrag } from './ColumnHead.tsx'
 import { drag, startsIn } from './drag.ts'
 import { QuickAdd } from './QuickAdd.tsx'
 
@@ -12,12 +12,13 @@ export const ColumnView = memo(function ColumnView({ session, columnId }: { sess
   const column = useStore(session.state, () => session.column(columnId))
   const root = useRef<HTMLElement>(null)
   const scroller = useRef<HTMLDivElement>(null)
+  const dragged = useColumnDrag(columnId)
   if (!column) return null
   const count = countRows(column)
   return (
     <section
       ref={root}
-      className={`column ${limitState(column)} ${column.total === 0 ? 'vacant' : ''}`}
+      className={`column ${limitState(column)} ${column.total === 0 ? 'vacant' : ''} ${dragged}`}
       data-column={columnId}
       aria-label={`${column.name}, ${column.total} cards${limitState(column) === 'over' ? ', over its limit' : ''}`}
     >

@@ -7,7 +7,7 @@ import { adding } from './actions.ts'
 import type { Lane } from './arrangement.ts'
 import type { BoardSession } from './boardSession.ts'
 import { CardList, estimatedHeight, gap } from './CardList.tsx'
-import { ColumnHead, limitState } from './ColumnHead.tsx'
+import { ColumnHead, limitState, useColumnDrag } from './ColumnHead.tsx'
 import { StartWarning } from './ColumnView.tsx'
 import { ColumnTabs } from './ColumnTabs.tsx'
 import { LaneHead } from './LaneHead.tsx'
@@ -86,7 +86,7 @@ export function Lanes({ session }: { session: BoardSession }) {
 function LaneColumnHead({ session, column }: { session: BoardSession; column: ShownColumn }) {
   const isAdding = useStore(adding, id => id === column.id)
   return (
-    <div className={`column ${limitState(column)}`}>
+    <div className={`column ${limitState(column)} ${useColumnDrag(column.id)}`}>
       <ColumnHead session={session} column={column} />
       <StartWarning columnId={column.id} />
       {isAdding && <QuickAdd session={session} column={column} />}

@@ -1,4 +1,4 @@
-import { memo, useEffect, useLayoutEffect, useRef, type ReactNode } from 'react'
+import { memo, useEffect, useLayoutEffect, useRef, useState, type ReactNode, type RefObject } from 'react'
 import type { Card } from '../../../src/boardModel/cardCache.ts'
 import { isOverdue } from '../../../src/boardModel/plan.ts'
 import { hrefOf } from '../app/router.ts'
@@ -16,6 +16,8 @@ import { CellEditor, editedCell, type EditedField } from './CellEditor.tsx'
 import { TilePeople } from './TilePlan.tsx'
 import { TileTitle } from './TileTitle.tsx'
 
+const isTouch = matchMedia('(hover: none)').matches
+
 interface RowProps {
   session: BoardSession
   cardId: string
@@ -32,6 +34,8 @@ export const TableRow = memo(function TableRow({ session, cardId, columnId, at, 
   const isSelected = useStore(session.state, ({ selected }) => selected.has(cardId))
   const isWanted = useStore(session.cursor.state, ({ wanted }) => wanted === cardId)
   const isEdited = useStore(editing, id => id === cardId)
+  // A menu in each row would slow down scrolling.
+  const [hasMenu, setMenu] = useState(isTouch)
   const row = useRef<HTMLDivElement>(null)
   useLayoutEffect(() => {
     if (!isWanted || row.current!.contains(document.activeElement)) return
@@ -51,6 +55,7 @@ export const TableRow = memo(function TableRow({ session, cardId, columnId, at, 
       aria-selected={isSelected}
       className={`table-row ${card.unread ? 'unread' : ''}`}
       onClick={event => clickCard(session, columnId, cardId, event)}
+      onPointerEnter={() => setMenu(true)}
       onFocus={({ target }) => {
         if (target.dataset.cell === undefined) return
         session.cell = target.dataset.cell
@@ -84,9 +89,9 @@ export const TableRow = memo(function TableRow({ session, cardId, columnId, at, 
             {card.title}
           </a>
         )}
-        <CardMenu session={session} card={card} isCurrent={isCurrent} tile={row} />
+        {(isCurrent || hasMenu) && <CardMenu session={session} card={card} isCurrent={isCurrent} tile={row} />}
       </div>
-      <Cells session={session} card={card} columnId={columnId} />
+      <Cells session={session} card={card} columnId={columnId} row={row} />
       <div role="gridcell" data-field="changed" className="dim">
         <Time at={card.updatedAt} />
       </div>
@@ -94,14 +99,41 @@ export const TableRow = memo(function TableRow({ session, cardId, columnId, at, 
   )
 })
 
+interface CellsProps {
+  session: BoardSession
+  card: Card
+  columnId: string
+  row: RefObject<HTMLDivElement | null>
+}
+
 /** The properties of a card. All but the status can be edited in place. */
-function Cells({ session, card, columnId }: { session: BoardSession; card: Card; columnId: string }) {
+function Cells({ session, card, columnId, row }: CellsProps) {
   const column = useStore(session.state, ({ cache }) => cache.columns.find(({ id }) => id === columnId))
   const activeAgent = useStore(session.agentActivities.state, agents => agents.get(card.id)?.agent)
+  const open = useStore(editedCell, cell => (cell?.cardId === card.id ? cell.field : undefined))
+  const mayChange = useCanChange(session.projectId)
+  const close = (field: EditedField) => {
+    editedCell.set(undefined)
+    setTimeout(() => {
+      if (document.activeElement === document.body)
+        row.current?.querySelector<HTMLElement>(`[data-cell='${field}']`)?.focus()
+    })
+  }
   const cell = (field: EditedField, name: string, value: ReactNode) => (
-    <Cell session={session} card={card} columnId={columnId} field={field} name={name}>
-      {value}
-    </Cell>
+    <div role="gridcell" data-field={field}>
+      {open === field ? (
+        <CellEditor session={session} card={card} columnId={columnId} field={field} onClose={() => close(field)} />
+      ) : (
+        <CellValue
+          field={field}
+          name={name}
+          mayChange={mayChange}
+          onOpen={() => editedCell.set({ cardId: card.id, field })}
+        >
+          {value}
+        </CellValue>
+      )}
+    </div>
   )
   const agent = activeAgent ?? card.agent
   return (
@@ -154,42 +186,17 @@ function Due({ card, dueAt, type }: { card: Card; dueAt: string; type: string | 
 }
 
 interface CellProps {
-  session: BoardSession
-  card: Card
-  columnId: string
   field: EditedField
   name: string
+  mayChange: boolean
+  onOpen: () => void
   children: ReactNode
 }
 
 /** A value that becomes its picker when it is clicked. A table has hundreds of cells, so the picker is created then. */
-function Cell({ session, card, columnId, field, name, children }: CellProps) {
-  const isOpen = useStore(editedCell, cell => cell?.cardId === card.id && cell.field === field)
-  const mayChange = useCanChange(session.projectId)
-  const button = useRef<HTMLButtonElement>(null)
-  const close = () => {
-    editedCell.set(undefined)
-    setTimeout(() => {
-      if (document.activeElement === document.body) button.current?.focus()
-    })
-  }
-  return (
-    <div role="gridcell" data-field={field}>
-      {isOpen && <CellEditor session={session} card={card} columnId={columnId} field={field} onClose={close} />}
-      {!isOpen && (
-        <button
-          ref={button}
-          type="button"
-          className="cell-value"
-          data-cell={field}
-          tabIndex={-1}
-          disabled={!mayChange}
-          onClick={() => editedCell.set({ cardId: card.id, field })}
-        >
-          <span className="visually-hidden">{name}: </span>
-          {children || <span className="visually-hidden">none</span>}
-        </button>
-      )}
-    </div>
-  )
-}
+const CellValue = ({ field, name, mayChange, onOpen, children }: CellProps) => (
+  <button type="button" className="cell-value" data-cell={field} tabIndex={-1} disabled={!mayChange} onClick={onOpen}>
+    <span className="visually-hidden">{name}: </span>
+    {children || <span className="visually-hidden">none</span>}
+  </button>
+)

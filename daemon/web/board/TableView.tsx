@@ -1,5 +1,5 @@
 import { defaultRangeExtractor, useVirtualizer } from '@tanstack/react-virtual'
-import { useLayoutEffect, useRef } from 'react'
+import { useLayoutEffect, useMemo, useRef } from 'react'
 import type { Sort } from '../../../src/boardModel/sort.ts'
 import { useStore } from '../app/store.ts'
 import { Icon } from '../ui/Icon.tsx'
@@ -30,11 +30,12 @@ const fields: readonly [field: string, name: string, sort: Sort][] = [
 /** The cards of a board as a table. Renders only the visible lines. */
 export function TableView({ session }: { session: BoardSession }) {
   const { lines, order } = useStore(session.state, () => session.arrangement())
+  const hasSelected = useStore(session.state, ({ selected }) => selected.size > 0)
   const isRead = useStore(session.state, ({ cache }) => cache.columns.every(({ isWhole }) => isWhole))
   const scroller = useRef<HTMLDivElement>(null)
   const kept = useStore(session.cursor.state, () => session.cursor.cardId) ?? order[0]
   const wanted = useStore(session.cursor.state, state => state.wanted)
-  const current = lines.findIndex(line => 'cardId' in line && line.cardId === kept)
+  const current = useMemo(() => lines.findIndex(line => 'cardId' in line && line.cardId === kept), [lines, kept])
   const virtualizer = useVirtualizer({
     count: lines.length,
     getScrollElement: () => scroller.current,
@@ -53,7 +54,7 @@ export function TableView({ session }: { session: BoardSession }) {
   useLayoutEffect(() => session.cursor.restoreFocus())
   return (
     <>
-      <div ref={scroller} className="card-table">
+      <div ref={scroller} className={`card-table ${hasSelected ? 'selecting' : ''}`}>
         <div role="grid" aria-label="Cards" aria-rowcount={lines.length + 1} aria-colcount={fields.length + 1}>
           <TableHead session={session} order={order} />
           <div role="rowgroup" style={{ height: virtualizer.getTotalSize() }}>

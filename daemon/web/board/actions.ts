@@ -130,6 +130,16 @@ export const sortBy = (session: BoardSession, sort: Sort): void =>
       : { ...state, sort: state.isReversed ? 'board' : sort, isReversed: !state.isReversed },
   )
 
+/** Moves a column before another one, or to the end. */
+export async function moveColumn(session: BoardSession, columnId: string, before: string | undefined): Promise<void> {
+  const ids = session.currentBoard().columns.map(({ id }) => id)
+  const others = ids.filter(id => id !== columnId)
+  const order = others.toSpliced(before === undefined ? others.length : others.indexOf(before), 0, columnId)
+  if (before === columnId || order.join() === ids.join()) return
+  await client.columns.reorder({ projectId: session.projectId, ids: order.map(Number) })
+  announce(`Moved column ${session.column(columnId)?.name}`)
+}
+
 /** Moves the chosen cards to the neighbouring column. */
 function moveToNeighbour(session: BoardSession, cards: readonly Card[], step: number): void {
   const { columns } = session.currentBoard()

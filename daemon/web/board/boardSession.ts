@@ -146,8 +146,11 @@ export class BoardSession {
       before.filter === state.filter &&
       before.sort === state.sort &&
       before.isReversed === state.isReversed &&
+      before.isTable === state.isTable &&
       board
-    const now = isSame || shownBoard({ ...state, agents: this.agentActivities.state.get() }, board)
+    // A table sorts the cards of all columns together.
+    const sort = state.isTable ? 'board' : state.sort
+    const now = isSame || shownBoard({ ...state, sort, agents: this.agentActivities.state.get() }, board)
     this.#shown = { state, board: now }
     return now
   }

@@ -8,6 +8,8 @@ export interface Drag {
   cardIds: readonly string[]
   over?: { columnId: string; lane?: string; at: number }
 }
+/** The dragged column, and the column before which it would be dropped. Undefined at the end. */
+export const columnDrag = new Store<{ columnId: string; before: string | undefined } | undefined>(undefined)
 export const drag = new Store<Drag | undefined>(undefined)
 
 /** The number of agents that start if the dragged cards are dropped in a column. */

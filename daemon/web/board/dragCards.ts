@@ -2,12 +2,12 @@ import { combine } from '@atlaskit/pragmatic-drag-and-drop/combine'
 import { draggable, dropTargetForElements } from '@atlaskit/pragmatic-drag-and-drop/element/adapter'
 import { setCustomNativeDragPreview } from '@atlaskit/pragmatic-drag-and-drop/element/set-custom-native-drag-preview'
 import { cardsText } from '../../../src/boardModel/changes.ts'
-import { announce } from '../app/messages.ts'
-import { canChange, chosenCards } from './actions.ts'
+import { announce, showError } from '../app/messages.ts'
+import { canChange, chosenCards, moveColumn } from './actions.ts'
 import { moveBefore } from './changeCards.ts'
 import { changeGroup } from './changeGroup.ts'
 import type { BoardSession } from './boardSession.ts'
-import { drag } from './drag.ts'
+import { columnDrag, drag } from './drag.ts'
 
 /** A column, or a column in a lane, that cards can be dropped in. */
 interface DropTarget {
@@ -59,6 +59,30 @@ export function dragSource(element: HTMLElement, session: BoardSession, cardId: 
 export function dropColumn(target: DropTarget): () => void {
   targets.add(target)
   return combine(dropTargetForElements({ element: target.element }), () => void targets.delete(target))
+}
+
+/** Makes a column draggable by its head. @returns a function that undoes this */
+export function dragColumn(head: HTMLElement, session: BoardSession, columnId: string): () => void {
+  const follow = (x: number) => {
+    const siblings = [...head.closest('.column')!.parentElement!.children]
+    const { columns } = session.currentBoard()
+    const before = columns.find((_, at) => {
+      const { left, right } = siblings[at]!.getBoundingClientRect()
+      return x < (left + right) / 2
+    })
+    columnDrag.set({ columnId, before: before?.id })
+  }
+  const source = draggable({
+    element: head,
+    canDrag: () => canChange(session.projectId),
+    onDrag: ({ location }) => follow(location.current.input.clientX),
+    onDrop: ({ location }) => {
+      const before = columnDrag.get()?.before
+      columnDrag.set(undefined)
+      if (location.current.dropTargets.length > 0) moveColumn(session, columnId, before).catch(showError)
+    },
+  })
+  return combine(source, dropTargetForElements({ element: head }))
 }
 
 const idsFrom = (session: BoardSession, cardId: string): string[] =>

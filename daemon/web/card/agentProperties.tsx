@@ -6,6 +6,7 @@ import { useProject } from '../app/projects.ts'
 import { client } from '../app/session.ts'
 import { Combobox } from '../ui/Combobox.tsx'
 import { plainText } from '../ui/plainText.ts'
+import { agentChange } from './agentChange.ts'
 import type { PlanChange } from './Assignees.tsx'
 import type { Property } from './Property.tsx'
 
@@ -68,9 +69,6 @@ export function agentProperties({ card, offers, canWork, change }: AgentState): 
       }),
   ]
 }
-
-/** Another agent has other models, modes and efforts. */
-export const agentChange = (agent: string | null): PlanChange => ({ agent, model: null, mode: null, effort: null })
 
 /**
  * Returns the options of the effective agent: the agent of the card, otherwise of its profile, otherwise of the project.

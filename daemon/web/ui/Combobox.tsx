@@ -5,7 +5,7 @@ import type { Option, SelectProps } from './Select.tsx'
 
 /** The state that a picker passes to its list. */
 export interface PickerState {
-  /** The chosen values of a list of which several can be chosen. The list stays open, and a choice toggles a value. */
+  /** The chosen values of a list of which several can be chosen. A list that is open at first then stays open after a choice. */
   marked?: readonly string[]
   /** The text of a button without a value. */
   children?: ReactNode
@@ -60,6 +60,7 @@ export function Combobox<T extends string>(props: ComboboxProps<T>) {
     setText(typed)
     onSearch?.(typed)
   }
+  const staysOpen = marked !== undefined && isOpenAtFirst
   const chosen = options.find(([each]) => each === value)
   const typed = text.trim() as T
   const added = typed !== '' && options.every(([each]) => each !== typed) ? newOption?.(typed) : undefined
@@ -72,7 +73,7 @@ export function Combobox<T extends string>(props: ComboboxProps<T>) {
       autoHighlight
       disabled={disabled}
       open={isOpen}
-      onOpenChange={(isNowOpen, { reason }) => (marked && reason === 'item-press') || open(isNowOpen)}
+      onOpenChange={(isNowOpen, { reason }) => (staysOpen && reason === 'item-press') || open(isNowOpen)}
       onOpenChangeComplete={isNowOpen => {
         if (isNowOpen) return
         search('')
@@ -82,7 +83,7 @@ export function Combobox<T extends string>(props: ComboboxProps<T>) {
       onInputValueChange={(next, { reason }) => reason !== 'item-press' && search(next)}
       onValueChange={item => {
         if (!item) return
-        if (marked) search('')
+        if (staysOpen) search('')
         onChange(item.value)
       }}
     >
