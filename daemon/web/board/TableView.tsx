@@ -55,7 +55,13 @@ export function TableView({ session }: { session: BoardSession }) {
   return (
     <>
       <div ref={scroller} className={`card-table ${hasSelected ? 'selecting' : ''}`}>
-        <div role="grid" aria-label="Cards" aria-rowcount={lines.length + 1} aria-colcount={fields.length + 1}>
+        <div
+          role="grid"
+          aria-label="Cards"
+          aria-multiselectable
+          aria-rowcount={lines.length + 1}
+          aria-colcount={fields.length + 1}
+        >
           <TableHead session={session} order={order} />
           <div role="rowgroup" style={{ height: virtualizer.getTotalSize() }}>
             {virtualizer.getVirtualItems().map(({ key, index, start }) => {
