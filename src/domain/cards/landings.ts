@@ -41,7 +41,7 @@ export async function find(db: Reader, { projectId, landingId }: LandingRef): Pr
 }
 
 /**
- * Adds a card to the queue of a branch. A card whose agent fixes a rejection starts anew.
+ * Adds a card at the end of the queue of a branch. If its agent fixes an earlier rejection, the card gives up its former place.
  * @throws Problem AGENT_ALREADY_RUNNING, CONFLICT if the card is in the queue or merged, or has a pull request
  */
 export async function add(
