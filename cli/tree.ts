@@ -34,6 +34,11 @@ const nounsOf: Readonly<Record<Group, ReadonlyArray<Omit<Noun, 'group'>>>> = {
       load: () => import('./commands/status.ts'),
     },
     {
+      name: 'inbox',
+      summary: 'Use your inbox',
+      load: () => import('./commands/inbox.ts'),
+    },
+    {
       name: 'search',
       summary: 'Search cards, boards and projects',
       load: () => import('./commands/search.ts'),

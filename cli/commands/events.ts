@@ -75,9 +75,9 @@ async function followEvents(command: Command, options: Options): Promise<void> {
   await jobs.end()
 }
 
-/** Excludes notifications of other projects, because the server sends the notifications of all projects. */
+/** Excludes updates of the inbox, and notifications of other projects: the server sends those of all projects. */
 const isAbout = (projectId: string, { type, data }: LiveMessage): boolean =>
-  type !== 'notification' || (data as EventData<'notification'>).projectId === projectId
+  type === 'notification' ? (data as EventData<'notification'>).projectId === projectId : type !== 'inbox.updated'
 
 async function printEvent({ out, connection }: Context, message: LiveMessage, exec: string | undefined): Promise<void> {
   if (isStdoutBroken()) return

@@ -33,7 +33,7 @@ const columns: Column<Done>[] = [
  * line, because lists print a description after the tab.
  * @throws Failure (usage) if stdin is a terminal, or contains an invalid ID
  */
-export async function readIds(ids: readonly string[]): Promise<string[]> {
+export async function readIds(ids: readonly string[], isValid = isId): Promise<string[]> {
   if (!ids.includes('-')) return [...new Set(ids.map(idOf))]
   if (isTerminal(0))
     throw usage('- reads IDs from a pipe, and stdin is a terminal', {
@@ -43,7 +43,7 @@ export async function readIds(ids: readonly string[]): Promise<string[]> {
   let text = ''
   for await (const chunk of process.stdin) text += chunk
   const piped = text.split('\n').flatMap(line => line.split('\t')[0]!.split(/\s+/).filter(Boolean).map(idOf))
-  const wrong = piped.find(word => !isId(word))
+  const wrong = piped.find(word => !isValid(word))
   if (wrong !== undefined)
     throw usage(`stdin contains "${wrong}", which is not an ID; nothing was changed`, {
       hint: 'separate IDs with spaces or line breaks; text after a tab is ignored',

@@ -43,6 +43,7 @@ import { gatesRoutes } from './boards/gates.ts'
 import { landingsRoutes } from './forges/landings.ts'
 import { proofsRoutes } from './cards/proofs.ts'
 import { scriptsRoutes } from './automation/scripts.ts'
+import { inboxRoutes } from './cards/inbox.ts'
 import { searchRoutes } from './cards/search.ts'
 import { serverRoutes } from './server/server.ts'
 import { settingsRoutes } from './accounts/settings.ts'
@@ -96,6 +97,7 @@ export const handlers = (
   audit: auditRoutes(app),
   filesystem: filesystemRoutes(app),
   search: searchRoutes(app),
+  inbox: inboxRoutes(app),
   monitors: monitorsRoutes(app),
   issues: issuesRoutes(app),
   schedules: schedulesRoutes(app),

@@ -1,5 +1,6 @@
 import type { EventData } from '../../src/contract/server/events.ts'
 import type { Audience } from '../../src/domain/accounts/eventAudience.ts'
+import { inboxEventTypes } from '../../src/domain/cards/inbox.ts'
 import type { Outbox, StoredEvent } from '../../src/events/outbox.ts'
 import { eventFrame, type Frame } from './frame.ts'
 
@@ -13,22 +14,22 @@ export interface Follower {
 /** Returns an event's frame for an audience. Returns undefined if the audience cannot see the event. */
 export type FrameFor = (audience: Audience) => Frame | undefined
 
-/** Receives every notification, for any recipient. */
-export type NotificationConsumer = (notification: EventData<'notification'>, event: StoredEvent) => void
+/** Receives every event for a user, with the ID of that user, and every event that can change inboxes. */
+export type PersonalConsumer = (event: StoredEvent, recipientId: string | undefined) => void
 
-/** Delivers each new event to the followers of its project, and each notification to every consumer. */
+/** Delivers each new event to the followers of its project, and each event that concerns users to every consumer. */
 export interface FanOut {
   /** Delivers each event to the follower from now on, and possibly earlier ones after the seq `after`. */
   join(follower: Follower, after: number): void
   leave(follower: Follower): void
-  /** Delivers each notification from now on. Returns the function that unsubscribes. */
-  attach(consumer: NotificationConsumer): () => void
+  /** Delivers each event that concerns users from now on. Returns the function that unsubscribes. */
+  attach(consumer: PersonalConsumer): () => void
 }
 
 /**
  * @param onProjectChanged called when a project changed or was deleted, which can change who can see it
  * @param onPublished called with the time at which a delivered event was written
- * @param onFailure called when notifications cannot be delivered before the first project is followed
+ * @param onFailure called when events cannot be delivered before the first project is followed
  */
 export function createFanOut(
   outbox: Outbox,
@@ -37,7 +38,7 @@ export function createFanOut(
   onFailure: (error: unknown) => void,
 ): FanOut {
   const followers: Followers = new Map()
-  const consumers = new Set<NotificationConsumer>()
+  const consumers = new Set<PersonalConsumer>()
   let stopListening: (() => void) | undefined
 
   /** Subscribes to the events after the seq `after`. Followers read earlier ones from the database. */
@@ -81,19 +82,23 @@ type Followers = Map<number, Set<Follower>>
 function publish(
   event: StoredEvent,
   followers: Followers,
-  consumers: ReadonlySet<NotificationConsumer>,
+  consumers: ReadonlySet<PersonalConsumer>,
   onProjectChanged: () => void,
 ): void {
   const frameFor = framesOf(event)
-  if (event.type === 'notification') {
-    const notification = JSON.parse(event.data) as EventData<'notification'>
-    for (const consume of consumers) consume(notification, event)
-  }
+  const recipientId = recipientOf(event)
+  if (recipientId !== undefined || inboxEventTypes.has(event.type))
+    for (const consume of consumers) consume(event, recipientId)
   const following = event.projectId === null ? undefined : followers.get(event.projectId)
   if (!following) return
   for (const follower of following) follower.offer(event, frameFor)
   if (event.type === 'project.updated' || event.type === 'project.deleted') onProjectChanged()
 }
+
+const recipientOf = ({ type, data }: StoredEvent): string | undefined =>
+  type === 'notification' || type === 'inbox.updated'
+    ? (JSON.parse(data) as EventData<'notification' | 'inbox.updated'>).userId
+    : undefined
 
 function framesOf(event: StoredEvent): FrameFor {
   const made = new Map<string, Frame | undefined>()

@@ -63,3 +63,13 @@ export async function requireReadAccess(db: Reader, caller: Caller, projectId: n
     )
   if (!(await projectRole(db, caller, projectId))) throw new Problem('PROJECT_NOT_FOUND')
 }
+
+/** Whether the caller of a connection can see a project and some of its events. */
+export const canRead = (db: Reader, { caller }: Connection, projectId: number): Promise<boolean> =>
+  requireReadAccess(db, caller, projectId).then(
+    () => true,
+    (error: unknown) => {
+      if (error instanceof Problem && error.status < 500) return false
+      throw error
+    },
+  )

@@ -1,14 +1,14 @@
 import { createSerialQueue } from '../../src/async/serialQueue.ts'
-import { Problem } from '../../src/contract/errors.ts'
+import type { EventData } from '../../src/contract/server/events.ts'
 import { audienceOf } from '../../src/domain/accounts/eventAudience.ts'
 import type { StoredEvent } from '../../src/events/outbox.ts'
 import type { Reader } from '../../src/store/engine/database.ts'
 import type { Log } from '../process/stderrLog.ts'
 import type { Connection } from './connection.ts'
-import type { NotificationConsumer } from './fanOut.ts'
+import type { PersonalConsumer } from './fanOut.ts'
 import type { Feed } from './feed.ts'
 import { eventFrame } from './frame.ts'
-import { requireReadAccess } from './messages.ts'
+import { canRead } from './messages.ts'
 
 const maxWaiting = 100
 
@@ -22,7 +22,7 @@ export function createNotificationConsumer(
   connection: Connection,
   feed: Pick<Feed, 'newestSeq'>,
   log: Log,
-): NotificationConsumer {
+): PersonalConsumer {
   let waiting = 0
   let lastSeq = 0
   const queue = createSerialQueue()
@@ -30,16 +30,18 @@ export function createNotificationConsumer(
     await connection.drained()
     for (;;) {
       const { rightsVersion } = connection
-      if (connection.ended || !(await isSeen(db, connection, projectId))) return
+      if (connection.ended || !(await canRead(db, connection, projectId))) return
       if (connection.rightsVersion === rightsVersion) break
     }
     const visible = audienceOf(connection.caller.key?.permissions).view(event)
     lastSeq = Math.max(lastSeq, feed.newestSeq() ?? event.seq)
     if (visible) connection.send(eventFrame({ ...visible, seq: lastSeq }))
   }
-  return ({ userId, projectId }, event) => {
-    if (String(connection.caller.userId) !== userId || waiting >= maxWaiting) return
+  return (event, recipientId) => {
+    if (event.type !== 'notification' || String(connection.caller.userId) !== recipientId || waiting >= maxWaiting)
+      return
     waiting++
+    const { projectId } = JSON.parse(event.data) as EventData<'notification'>
     void queue(() => sendNotification(Number(projectId), event))
       .catch((error: unknown) => log('error', 'A notification could not be sent.', { cause: String(error) }))
       .finally(() => {
@@ -47,12 +49,3 @@ export function createNotificationConsumer(
       })
   }
 }
-
-const isSeen = (db: Reader, { caller }: Connection, projectId: number): Promise<boolean> =>
-  requireReadAccess(db, caller, projectId).then(
-    () => true,
-    (error: unknown) => {
-      if (error instanceof Problem && error.status < 500) return false
-      throw error
-    },
-  )

@@ -8,6 +8,7 @@ import type { Admission } from './admission.ts'
 import { closeCodes, closePeer, Connection } from './connection.ts'
 import { Feed, type FeedDependencies } from './feed.ts'
 import { handleMessage } from './messages.ts'
+import { createInboxConsumer } from './inboxUpdates.ts'
 import { createNotificationConsumer } from './notifications.ts'
 
 const goodbyes = {
@@ -22,7 +23,7 @@ export interface SocketSession {
   connection: Connection
   feed: Feed
   done: Promise<void>
-  endNotifications(): void
+  endPersonalEvents(): void
 }
 
 /** The clients of one server. */
@@ -52,14 +53,16 @@ export class SocketSessions implements Iterable<SocketSession> {
     if ('refusal' in admission) return void closePeer(peer, closeCodes.unauthenticated, admission.refusal)
     const connection = new Connection(peer, socket, admission, this.#log)
     const feed = new Feed(connection, this.#dependencies)
-    const endNotifications = this.#dependencies.fanOut.attach(
-      createNotificationConsumer(this.#db, connection, feed, this.#log),
+    const ends = [createNotificationConsumer, createInboxConsumer].map(create =>
+      this.#dependencies.fanOut.attach(create(this.#db, connection, feed, this.#log)),
     )
     this.#byPeer.set(peer, {
       connection,
       feed,
       done: Promise.resolve(),
-      endNotifications,
+      endPersonalEvents: () => {
+        for (const end of ends) end()
+      },
     })
   }
 
@@ -85,7 +88,7 @@ export class SocketSessions implements Iterable<SocketSession> {
     if (!session) return
     session.connection.onClose()
     session.feed.close()
-    session.endNotifications()
+    session.endPersonalEvents()
     this.#byPeer.delete(peer)
   }
 

@@ -43,6 +43,7 @@ export const resources: { readonly [Name in keyof Contract]: () => Promise<Contr
   logs: async () => (await import('../contract/server/logs.ts')).logs,
   audit: async () => (await import('../contract/server/audit.ts')).audit,
   filesystem: async () => (await import('../contract/projects/filesystem.ts')).filesystem,
+  inbox: async () => (await import('../contract/cards/inbox.ts')).inbox,
   search: async () => (await import('../contract/cards/search.ts')).search,
   monitors: async () => (await import('../contract/automation/monitors.ts')).monitors,
   issues: async () => (await import('../contract/forges/issues.ts')).issues,

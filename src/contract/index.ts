@@ -19,6 +19,7 @@ import { credentials } from './accounts/credentials.ts'
 import type { EventType } from './server/events.ts'
 import { external } from './server/external.ts'
 import { filesystem } from './projects/filesystem.ts'
+import { inbox } from './cards/inbox.ts'
 import { invitations } from './projects/invitations.ts'
 import { keys } from './accounts/keys.ts'
 import { logs } from './server/logs.ts'
@@ -93,6 +94,7 @@ export const contract = {
   audit,
   filesystem,
   search,
+  inbox,
   monitors,
   issues,
   schedules,

@@ -29,6 +29,8 @@ const rows = [
     VALUES (${project}, ${card}, 'fixture', 'running', 'Do it', 100, 0.25, ${at}, ${at}, ${at})`,
   `INSERT INTO agent_usage (day, session_id, card_id, project_id, agent, runs) VALUES ('2026-11-30', ${session}, ${card}, ${project}, 'fixture', 1)`,
   `UPDATE proofs SET status = 'passed', exit_code = 0, started_at = ${at}, finished_at = ${at}`,
+  `INSERT INTO inbox_notes VALUES (1, ${card}, 'mention', (SELECT min(id) FROM comments), 'Ada', ${at})`,
+  `INSERT INTO inbox_marks (user_id, card_id, kind, item_at) VALUES (1, ${card}, 'mention', ${at})`,
   `INSERT INTO notified_waits VALUES (${session})`,
   `INSERT INTO transcript_messages (session_id, card_id, role, at) VALUES (${session}, ${card}, 'agent', ${at})`,
   `INSERT INTO transcript_pieces VALUES (${message}, 1, '"All done"')`,

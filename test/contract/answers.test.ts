@@ -172,6 +172,7 @@ describe('the table', () => {
           'agent.usage',
           'monitor.updated',
           'notification',
+          'inbox.updated',
           'review.answered',
           'budget.warned',
           'budget.exhausted',
@@ -282,5 +283,5 @@ interface ToldEvent {
 async function eventsSince(on: TestBoard, projectId: string, since: number): Promise<ToldEvent[]> {
   const live = await follow(on.url, on.token, projectId, since)
   live.close()
-  return live.messages.filter(({ seq, type }) => seq !== undefined && type !== 'notification')
+  return live.messages.filter(({ seq, type }) => seq !== undefined && type !== 'notification' && type !== 'inbox.updated')
 }

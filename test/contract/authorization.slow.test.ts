@@ -240,6 +240,7 @@ describe("an object of another user in a user's own request", () => {
   }
   const foreignValue: Record<string, (place: Place) => unknown> = {
     ids: ({ columnId }) => [columnId],
+    'inbox.mark ids': ({ cardId }) => [`question-${cardId}`],
     'agents.diff since': ({ reviewId }) => reviewId,
     'reviews.changedFile since': ({ reviewId }) => reviewId,
     parentId: ({ cardId }) => cardId,
@@ -260,6 +261,7 @@ describe("an object of another user in a user's own request", () => {
 
   /** The other input that is required so that the field alone decides the response, and disposable objects for irreversible changes. */
   const aside: Record<string, (field: string) => object | Promise<object>> = {
+    'inbox.mark': field => (field === 'ids' ? { all: undefined } : {}),
     'keys.create': field => ({ scope: field.replace('Id', ''), projectId: undefined }),
     'transfers.import': field => (field === 'projectId' ? {} : { projectId: undefined, path: world.own.path }),
     'projects.update': () => supplies['projects.delete']!({ world, place: world.own, person: world.people.owner }),
@@ -434,7 +436,7 @@ async function subscribe(token: string | null, projectId: string): Promise<Reply
   live.send({ type: 'subscribe', payload: { projectId } })
   const message = await eventually(
     'an answer on the socket',
-    () => live.closed ?? live.messages.find(({ type }) => type !== 'notification'),
+    () => live.closed ?? live.messages.find(({ type }) => type !== 'notification' && type !== 'inbox.updated'),
     20_000,
   )
   live.close()

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createNotificationConsumer } from '../../daemon/socket/notifications.ts'
 import type { Connection } from '../../daemon/socket/connection.ts'
-import type { EventData } from '../../src/contract/server/events.ts'
 import { startFolderBoard, type AgentBoard } from '../support/agents/agentBoard.ts'
 import { eventually } from '../support/waiting/eventually.ts'
 
@@ -28,15 +27,9 @@ async function seqsAfter(newest: readonly (number | undefined)[]): Promise<numbe
     { newestSeq: () => newest[at++] },
     () => {},
   )
-  const notification = { userId: '0', projectId: board.projectId } as EventData<'notification'>
+  const data = JSON.stringify({ userId: '0', projectId: board.projectId })
   for (const seq of [9, 10])
-    consume(notification, {
-      seq,
-      type: 'notification',
-      projectId: null,
-      data: '{}',
-      at: '2026-11-23T08:30:00.000Z',
-    } as never)
+    consume({ seq, type: 'notification', projectId: null, data, at: '2026-11-23T08:30:00.000Z' }, '0')
   await eventually('both', async () => sent.length === 2)
   return sent.map(text => Number(/"seq":(\d+)/.exec(text)![1]))
 }

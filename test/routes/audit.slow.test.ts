@@ -44,8 +44,8 @@ const unaudited: Record<string, string[]> = {
   'They test existing settings and change nothing.': [
     'oidc.test, logs.testExport, credentials.verify, webhooks.test, webhooks.redeliver',
   ],
-  'They are personal: display settings, and drafts that only their author sees.': [
-    'settings.setUser, settings.setShortcuts, reviews.putDraft',
+  'They are personal: display settings, the inbox, and drafts that only their author sees.': [
+    'settings.setUser, settings.setShortcuts, reviews.putDraft, inbox.mark',
   ],
   'Each MCP tool declares this itself.': ['mcp.call'],
   'A forge only reports that there are changes to fetch. The rest of the delivery is not trusted.': ['forges.deliver'],

@@ -38,7 +38,8 @@ async function listen(token: string, projectId: string, since?: number): Promise
   await eventually('an answer', () => live.messages.some(({ type }) => type === 'subscribed' || type === 'error'))
   return live
 }
-const told = (live: LiveSocket) => live.messages.filter(({ seq, type }) => seq !== undefined && type !== 'resync')
+const told = (live: LiveSocket) =>
+  live.messages.filter(({ seq, type }) => seq !== undefined && type !== 'resync' && type !== 'inbox.updated')
 const newKey = async (permissions: Permission[], projectId = place.projectId) =>
   (await board.client.keys.create({ name: 'k', scope: 'project', projectId, permissions })).key
 let people = 0
@@ -51,7 +52,7 @@ const asMember = async (projectId: string, role: 'viewer' | 'member') => {
 }
 
 /** Per event type, the requests that each return the data of the event. */
-const readers: Record<Exclude<EventType, 'notification'>, Array<(at: Seed) => string>> = (() => {
+const readers: Record<Exclude<EventType, 'notification' | 'inbox.updated'>, Array<(at: Seed) => string>> = (() => {
   const project = ({ projectId }: Seed) => `/api/projects/${projectId}`
   const externalBoards = ({ projectId }: Seed) => `/api/external/projects/${projectId}/boards`
   const boards = [(at: Seed) => `${project(at)}/boards`, externalBoards]
@@ -264,7 +265,7 @@ test('a notification of a monitor, which names its command, is sent only to keys
 })
 
 test('every type declares the permission to read it', () => {
-  expect(Object.keys(events).sort()).toEqual([...Object.keys(readers), 'notification'].sort())
+  expect(Object.keys(events).sort()).toEqual([...Object.keys(readers), 'notification', 'inbox.updated'].sort())
   for (const type of Object.keys(events) as EventType[])
     if (type !== 'project.deleted') expect([type, eventSpec(type).permissions]).not.toEqual([type, []])
 })

@@ -1,6 +1,6 @@
 import type { EventType } from '../../../src/contract/server/events.ts'
 
-type Sent = Exclude<EventType, 'notification' | 'project.created' | 'project.deleted'>
+type Sent = Exclude<EventType, 'notification' | 'inbox.updated' | 'project.created' | 'project.deleted'>
 
 /** The event types of webhooks. The contract's own list would also import its schemas. */
 const sent: Record<Sent, true> = {

@@ -154,6 +154,8 @@ export const events = {
   'budget.exhausted': event(ReachedBudget, ['agents.read'], { budget: 'id' }),
   'preview.updated': event(PreviewState, ['agents.read'], { card: 'cardId' }),
   notification: event(Notification, ['cards.read']),
+  /** The inbox of the user has changed, or might have. It goes to all sockets of the user, except those of API keys. */
+  'inbox.updated': event(v.object({ userId: AccountId }), ['cards.read']),
   'attachment.created': event(AttachmentCreated, ['cards.read'], { attachment: 'id', card: 'cardId' }),
   'review.submitted': event(Review, ['cards.read'], { review: 'id', card: 'cardId' }),
   'review.answered': event(AnsweredComment, ['cards.read'], { review: 'reviewId', card: 'cardId' }),

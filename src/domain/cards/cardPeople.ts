@@ -6,6 +6,7 @@ import type { Reader, Transaction } from '../../store/engine/database.ts'
 import { assigneeIdsOf, watchingOf } from '../../views/cards.ts'
 import { noAccount, type Caller } from '../accounts/caller.ts'
 import { announceAssigned, announceCard } from './cardChanges.ts'
+import { noteAssignment } from './inbox.ts'
 
 /** The assignees, priority, due date and size of a card. */
 export interface CardPlan extends Plan {
@@ -81,6 +82,7 @@ export async function noteAssigned(
   const added = assigneeIdsOf(card).filter(id => !known.includes(id))
   if (added.length === 0) return card
   for (const id of added) if (!saysWatching || id !== caller?.userId) setWatching(tx, card.id, id, null)
+  noteAssignment(tx, card.id, added, caller)
   const userId = caller === undefined || caller.userId === noAccount ? null : String(caller.userId)
   return announceAssigned(tx, card, added, { userId, name: caller?.displayName ?? '' })
 }

@@ -19,6 +19,8 @@ import { noAccount, type Caller } from '../accounts/caller.ts'
 import { watchByComment } from './cardPeople.ts'
 import * as cards from './cards.ts'
 import type { CardRef } from './cards.ts'
+import { noteComment } from './inbox.ts'
+import { watchingOf } from '../../views/cards.ts'
 import { mentionsOf } from '../../contract/cards/mentions.ts'
 
 type OwnRef = CardRef & { caller: Caller }
@@ -52,7 +54,7 @@ export async function add(tx: Transaction, ref: OwnRef, body: string): Promise<C
     body,
   })
   await watchByComment(tx, card, ref.caller)
-  return announce(tx, ref, id, 'comment.created', mentionsOf(body))
+  return announce(tx, ref, id, 'comment.created', mentionsOf(body), watchingOf(card).watching)
 }
 
 /**
@@ -66,7 +68,7 @@ export async function addForeign(
 ): Promise<number | undefined> {
   if ((await countComments(tx, card.id)) >= maxComments) return undefined
   const id = await insertComment(tx, { cardId: card.id, authorKind: 'imported', authorName, body, createdAt })
-  await announce(tx, refTo(card), id, 'comment.created', [])
+  await announce(tx, refTo(card), id, 'comment.created', [], watchingOf(card).watching)
   return id
 }
 
@@ -135,8 +137,10 @@ async function announce(
   id: number,
   event: 'comment.created' | 'comment.updated',
   mentioned: readonly number[],
+  watching: readonly number[] = [],
 ): Promise<CommentRow> {
   const comment = (await readComment(tx, cardId, id))!
+  noteComment(tx, comment, mentioned, watching)
   recordActivity(tx, cardId, event)
   await appendEvent(tx, event, projectId, {
     ...view(comment),

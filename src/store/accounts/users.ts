@@ -124,6 +124,8 @@ const ownedTables = [
   'panel_states',
   'review_drafts',
   'user_settings',
+  'inbox_notes',
+  'inbox_marks',
   'webhooks',
 ]
 

@@ -123,6 +123,32 @@ CREATE TRIGGER comments_counted_out AFTER DELETE ON comments BEGIN
   UPDATE cards SET comment_count = comment_count - 1 WHERE id = old.card_id;
 END;
 
+-- The newest comment, mention or assignment of a card for an account. Other items of inboxes are derived from the rows of cards.
+CREATE TABLE inbox_notes (
+  user_id INTEGER NOT NULL,
+  card_id INTEGER NOT NULL REFERENCES cards(id) ON DELETE CASCADE,
+  kind TEXT NOT NULL CHECK (kind IN ('mention', 'comment', 'assigned')),
+  comment_id INTEGER REFERENCES comments(id) ON DELETE CASCADE,
+  author_name TEXT NOT NULL,
+  at TEXT NOT NULL,
+  PRIMARY KEY (user_id, card_id, kind)
+) WITHOUT ROWID;
+CREATE INDEX inbox_notes_by_time ON inbox_notes(user_id, at);
+CREATE INDEX inbox_notes_by_card ON inbox_notes(card_id);
+CREATE INDEX inbox_notes_by_comment ON inbox_notes(comment_id) WHERE comment_id IS NOT NULL;
+
+-- An account has seen the items of a kind on a card that were created until item_at. Newer items are unread.
+CREATE TABLE inbox_marks (
+  user_id INTEGER NOT NULL,
+  card_id INTEGER NOT NULL REFERENCES cards(id) ON DELETE CASCADE,
+  kind TEXT NOT NULL,
+  item_at TEXT NOT NULL,
+  done INTEGER NOT NULL DEFAULT 0,
+  snoozed_until TEXT,
+  PRIMARY KEY (user_id, card_id, kind)
+) WITHOUT ROWID;
+CREATE INDEX inbox_marks_by_card ON inbox_marks(card_id);
+
 -- A card keeps at least its 10,000 newest entries. One in a thousand new entries deletes the older ones.
 CREATE TABLE card_activity (
   id INTEGER PRIMARY KEY AUTOINCREMENT,

@@ -112,6 +112,9 @@ CREATE INDEX cards_source ON cards(project_id, json_extract(source, '$.kind'), j
 -- Due work
 CREATE INDEX cards_to_start ON cards(start_at) WHERE start_held = 1;
 CREATE INDEX cards_to_remind ON cards(due_remind_at) WHERE due_remind_at IS NOT NULL;
+CREATE INDEX cards_in_inboxes ON cards(project_id)
+  WHERE kind = 'kanban' AND deleted_at IS NULL AND archived_at IS NULL AND done_at IS NULL
+    AND (status IN ('waiting', 'failed', 'interrupted', 'completed') OR monitor_questions > 0 OR due_at IS NOT NULL);
 CREATE INDEX cards_out_of_order ON cards(column_id) WHERE leaf_id IS NULL;
 CREATE INDEX cards_by_monitor_questions ON cards(project_id) WHERE monitor_questions > 0;
 

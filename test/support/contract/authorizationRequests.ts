@@ -33,6 +33,8 @@ const special: Record<string, (place: Place, world: World) => Input> = {
   'agents.check': () => ({ agent: 'nobody' }),
   // A key also needs cards.move for it.
   'agents.merge': () => ({ moveToDone: false }),
+  'inbox.list': () => ({ projectId: undefined }),
+  'inbox.mark': () => ({ projectId: undefined }),
   'settings.setAgents': () => ({ agent: null, model: null, mode: null, effort: null }),
   'webhooks.update': () => ({ events: undefined, url: undefined }),
   'filesystem.browse': () => ({ path: undefined }),

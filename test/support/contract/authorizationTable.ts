@@ -84,7 +84,7 @@ export const sections: Section[] = [
     own: '   401    401   ok       ok     ok     ok      ok   ok    ok    ok    ok    ok    403 403     403       403      403',
     routes: {
       none: `auth.logout, auth.createTicket, invitations.accept, auth.sessions, auth.setPassword, users.search, settings.getUser, settings.setUser, settings.getShortcuts, settings.setShortcuts, settings.getContextRelay, settings.getAgents, settings.getAgentSlots, agentProfiles.list, notifications.get, notifications.set, agents.providers, agents.sandbox, filesystem.browse, projects.create, projects.reorder, organizations.create, organizations.list,
-        oauth.request, oauth.approve, oauth.refuse, keys.create, keys.list, credentials.create, credentials.list, credentials.initOauth, templates.create, templates.list, budgets.list, usage.list`,
+        oauth.request, oauth.approve, oauth.refuse, keys.create, keys.list, credentials.create, credentials.list, credentials.initOauth, templates.create, templates.list, budgets.list, usage.list, inbox.list, inbox.mark`,
     },
   },
   {
@@ -355,6 +355,9 @@ export const inFields: Record<string, [chief: string, superAdmin: string]> = {
   'budgets.list cardId': ['CARD_NOT_FOUND', 'empty'],
   'budgets.list organizationId': ['ORGANIZATION_NOT_FOUND', 'empty'],
   'budgets.list credentialId': ['CREDENTIAL_NOT_FOUND', 'CREDENTIAL_NOT_FOUND'],
+  'inbox.list projectId': ['PROJECT_NOT_FOUND', 'ok or empty'],
+  'inbox.mark ids': ['ok', 'ok'],
+  'inbox.mark projectId': ['PROJECT_NOT_FOUND', 'ok'],
   'usage.list projectId': ['PROJECT_NOT_FOUND', 'ok or empty'],
   'usage.list cardId': ['CARD_NOT_FOUND', 'ok or empty'],
   'usage.list organizationId': ['ORGANIZATION_NOT_FOUND', 'ok or empty'],

@@ -448,6 +448,10 @@ export const examples = (seed: Seed): Examples => {
       deliveries: { projectId, webhookId, status: 'pending', limit: 10, cursor: 999_999 },
       redeliver: { projectId, webhookId, deliveryId },
     },
+    inbox: {
+      list: { state: 'open', kind: 'assigned', projectId, limit: 5 },
+      mark: { all: true, projectId, createdUntil: '2099-01-01T00:00:00.000Z', state: 'read' },
+    },
     search: { find: { q: 'card', limit: 5 } },
     filesystem: { browse: { path: seed.path }, read: { path: `${seed.path}/README`, offset: 0 } },
     mcp: { call: { jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} } },
