@@ -1,5 +1,5 @@
 import { Option, type Command } from 'commander'
-import { inboxKinds, type InboxKind } from '../../src/contract/cards/inbox.ts'
+import { inboxKinds, type InboxKind } from '../../src/contract/cards/inboxKinds.ts'
 import type { Contract } from '../../src/contract/index.ts'
 import type { Output } from '../../src/contract/route.ts'
 import { openUserContext, type Context } from '../context/context.ts'

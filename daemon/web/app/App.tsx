@@ -24,7 +24,7 @@ const ProjectPage = lazyPart(() => import('../project/ProjectPage.tsx'), 'Projec
 const ChartsPage = lazyPart(() => import('../charts/ChartsPage.tsx'), 'ChartsPage', opening)
 const AdminPage = lazyPart(() => import('../admin/AdminPage.tsx'), 'AdminPage', opening)
 const MePage = lazyPart(() => import('../me/MePage.tsx'), 'MePage', opening)
-const Attention = lazyPart(() => import('../home/Attention.tsx'), 'Attention', { isDialog: true })
+const InboxUpdates = lazyPart(() => import('../home/InboxUpdates.tsx'), 'InboxUpdates', { isDialog: true })
 const SignIn = lazyPart(() => import('../signIn/SignIn.tsx'), 'SignIn')
 const SignInAgain = lazyPart<object, 'SignInAgain'>(() => import('../signIn/SignIn.tsx'), 'SignInAgain', {
   isDialog: true,
@@ -79,7 +79,7 @@ function SignedIn({ me, hasEnded }: { me: Me; hasEnded: boolean }) {
           <Routed route={route} />
         </Boundary>
       </Shell>
-      <Attention />
+      <InboxUpdates />
       {hasEnded && <SignInAgain />}
     </>
   )

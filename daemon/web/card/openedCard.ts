@@ -11,6 +11,7 @@ import {
 import type { CardDetail } from '../../../src/boardModel/cardCache.ts'
 import type { Contract } from '../../../src/contract/index.ts'
 import type { Output } from '../../../src/contract/route.ts'
+import { inbox, markCardRead } from '../app/inbox.ts'
 import { followProject } from '../app/live.ts'
 import { client } from '../app/session.ts'
 import { Store, useStore } from '../app/store.ts'
@@ -55,16 +56,20 @@ export class OpenedCardStore {
       () => void this.read(),
     )
     document.addEventListener('visibilitychange', this.#view)
+    const endInbox = inbox.subscribe(this.#view)
     return () => {
       end()
+      endInbox()
       document.removeEventListener('visibilitychange', this.#view)
     }
   }
 
-  /** Marks the card as read when the page is visible. */
+  /** Marks the card and its items in the inbox as read when the page is visible. */
   readonly #view = (): void => {
     const { card } = this.state.get()
-    if (!card?.unread || document.hidden) return
+    if (!card || document.hidden) return
+    markCardRead(this.cardId)
+    if (!card.unread) return
     this.state.update(now => ({ ...now, card: { ...card, unread: false } }))
     void client.cards.view(this.#place()).catch(() => undefined)
   }

@@ -2,11 +2,11 @@ import { useEffect } from 'react'
 import { projects, type Project } from '../app/projects.ts'
 import { useStore } from '../app/store.ts'
 import { Page } from '../ui/Page.tsx'
-import { attention, followProjects } from './attention.ts'
+import { followProjects, projectStates } from './projectStates.ts'
 import { FirstSteps } from './FirstSteps.tsx'
+import { Inbox } from './Inbox.tsx'
 import { ProjectList } from './ProjectList.tsx'
 import { RunningNow } from './RunningNow.tsx'
-import { WaitingForMe } from './WaitingForMe.tsx'
 
 /** The inbox over all projects, the running agents, and the projects. */
 export function HomePage() {
@@ -27,13 +27,12 @@ export function HomePage() {
 }
 
 function Overview({ all }: { all: readonly Project[] }) {
-  const known = useStore(attention)
-  const isEmpty = [...known.values()].every(({ stats }) => stats.total === 0)
-  const isRead = all.every(({ id }) => known.has(id))
+  const known = useStore(projectStates)
+  const isEmpty = all.every(({ id }) => known.get(id)?.stats.total === 0)
   return (
     <>
-      {isRead && isEmpty && <FirstSteps project={all[0]} />}
-      <WaitingForMe all={all} isRead={isRead} />
+      {isEmpty && <FirstSteps project={all[0]} />}
+      <Inbox all={all} />
       <RunningNow all={all} />
       <ProjectList all={all} />
     </>

@@ -1,14 +1,14 @@
 import type { Project } from '../app/projects.ts'
 import { hrefOf } from '../app/router.ts'
 import { useStore } from '../app/store.ts'
-import { attention } from './attention.ts'
+import { projectStates } from './projectStates.ts'
 
 /** The statuses of cards in display order. Other statuses are shown above. */
 const counted = ['idle', 'queued', 'running', 'waiting', 'failed', 'completed'] as const
 
 /** The projects with their number of cards per status. */
 export function ProjectList({ all }: { all: readonly Project[] }) {
-  const known = useStore(attention)
+  const known = useStore(projectStates)
   return (
     <section aria-labelledby="home-projects">
       <h2 id="home-projects">Projects</h2>

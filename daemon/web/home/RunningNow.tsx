@@ -6,12 +6,12 @@ import { Button } from '../ui/Button.tsx'
 import { confirm } from '../ui/confirm.tsx'
 import { Status } from '../ui/Status.tsx'
 import { Time } from '../ui/Time.tsx'
-import { attention, type Running } from './attention.ts'
+import { projectStates, type Running } from './projectStates.ts'
 import { sessionActivities, sessions } from './sessionActivities.ts'
 
 /** The working agents, each with its current activity. */
 export function RunningNow({ all }: { all: readonly Project[] }) {
-  const known = useStore(attention)
+  const known = useStore(projectStates)
   const running = all.flatMap(project => (known.get(project.id)?.running ?? []).map(item => ({ project, item })))
   return (
     <section className="running" aria-labelledby="running">

@@ -1,8 +1,8 @@
 import { useEffect, type ReactNode } from 'react'
 import { reasonOf } from '../app/reasons.ts'
+import { inbox } from '../app/inbox.ts'
 import type { Loaded } from '../app/load.ts'
 import { useStore } from '../app/store.ts'
-import { waitingCount } from '../app/waitingCount.ts'
 import { Button } from './Button.tsx'
 
 /** A page with its title, which is also the window title. */
@@ -19,9 +19,9 @@ export function Page({ title, tools, children }: { title: string; tools?: ReactN
   )
 }
 
-/** Sets the title of the window, with the number of items in the inbox. */
+/** Sets the title of the window, with the number of unread items in the inbox. */
 export function useTitle(title: string): void {
-  const count = useStore(waitingCount)
+  const count = useStore(inbox, known => known?.unread ?? 0)
   useEffect(() => {
     document.title = `${count > 0 ? `(${count}) ` : ''}${title === '' ? 'board' : `${title} · board`}`
   }, [title, count])

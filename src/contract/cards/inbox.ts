@@ -1,33 +1,10 @@
 import * as v from 'valibot'
 import { CardStatus, Count, GivenTime, Id, limit, queryInteger, queryRefTo, refTo, Time } from '../fields.ts'
+import { StatusReason } from '../agents/agents.ts'
 import { get, patch, user } from '../route.ts'
+import { inboxKinds } from './inboxKinds.ts'
 
-/**
- * The reason for an item:
- * - `question`: an agent or a monitor waits for an answer.
- * - `silent`: an agent shows no sign of life.
- * - `budget`: an agent waits until a budget allows it to continue.
- * - `failed`: an agent has failed or was interrupted.
- * - `gate`: the work is completed, and a gate has failed.
- * - `review`: the work is completed, and awaits a review or a merge.
- * - `due`: a card that the user watches is due within a day, or overdue.
- * - `mention`, `comment`: a comment mentions the user, or is on a card that the user watches.
- * - `assigned`: another user has assigned the card.
- */
-export const inboxKinds = [
-  'question',
-  'silent',
-  'budget',
-  'failed',
-  'gate',
-  'review',
-  'due',
-  'mention',
-  'comment',
-  'assigned',
-] as const
-export const InboxKind = v.picklist(inboxKinds)
-export type InboxKind = v.InferOutput<typeof InboxKind>
+const InboxKind = v.picklist(inboxKinds)
 const InboxState = v.picklist(['unread', 'read', 'snoozed', 'done'])
 
 /** An item's ID: its kind and its card. */
@@ -47,6 +24,7 @@ export const InboxItem = v.object({
   cardId: Id,
   cardTitle: v.string(),
   cardStatus: CardStatus,
+  cardStatusReason: v.nullable(StatusReason),
   text: v.string(),
   createdAt: Time,
   state: InboxState,
@@ -98,7 +76,7 @@ export const inbox = {
     fails: ['PROJECT_NOT_FOUND'],
     summary: 'Set the state of items in the inbox of the caller',
     details:
-      'Specify ids, or all, which the kind, the project and createdUntil limit. Items that are not in the inbox are omitted from the response. A snoozed item is unread again at snoozedUntil. With createdUntil, newer items are unchanged.',
+      'Specify ids, or all, which the kind, the project and createdUntil limit. Items that are not in the inbox are omitted from the response. The state read does not apply to snoozed and done items. A snoozed item is unread again at snoozedUntil. With createdUntil, newer items are unchanged.',
     input: MarkInbox,
     output: v.object({ ids: v.array(ItemId) }),
   }),

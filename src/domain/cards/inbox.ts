@@ -1,5 +1,6 @@
 import type { InferOutput } from 'valibot'
-import type { InboxItem, InboxKind } from '../../contract/cards/inbox.ts'
+import type { InboxItem } from '../../contract/cards/inbox.ts'
+import type { InboxKind } from '../../contract/cards/inboxKinds.ts'
 import { plainMentions } from '../../contract/cards/mentions.ts'
 import { invalid, Problem } from '../../contract/errors.ts'
 import type { EventType } from '../../contract/server/events.ts'
@@ -81,12 +82,13 @@ export async function mark(
   const items = (await read(tx, caller, tx.now, filter)).filter(
     row =>
       matches(row, filter) &&
-      (wanted?.has(idOf(row)) ?? isOpen(row)) &&
+      (wanted ? wanted.has(idOf(row)) && (state !== 'read' || isOpen(row)) : isOpen(row)) &&
       (createdUntil === undefined || row.createdAt <= createdUntil),
   )
-  if (state === 'unread') unmarkItems(tx, caller.userId, items)
-  else markItems(tx, caller.userId, items, { isDone: state === 'done', snoozedUntil })
-  if (items.length > 0) await appendEvent(tx, 'inbox.updated', null, { userId: String(caller.userId) })
+  const changed = items.filter(row => row.state !== state || row.snoozedUntil !== snoozedUntil)
+  if (state === 'unread') unmarkItems(tx, caller.userId, changed)
+  else markItems(tx, caller.userId, changed, { isDone: state === 'done', snoozedUntil })
+  if (changed.length > 0) await appendEvent(tx, 'inbox.updated', null, { userId: String(caller.userId) })
   return { ids: items.map(idOf) }
 }
 
@@ -143,6 +145,7 @@ const view = (row: InboxRow): Item => ({
   cardId: String(row.cardId),
   cardTitle: row.cardTitle,
   cardStatus: row.cardStatus,
+  cardStatusReason: row.cardStatusReason,
   text: textOf(row),
   createdAt: row.createdAt,
   state: row.state,

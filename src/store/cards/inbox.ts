@@ -1,4 +1,5 @@
-import type { InboxKind } from '../../contract/cards/inbox.ts'
+import type { StatusReason } from '../../contract/agents/agents.ts'
+import type { InboxKind } from '../../contract/cards/inboxKinds.ts'
 import type { CardStatus } from '../../contract/fields.ts'
 import { localOperator } from '../accounts/users.ts'
 import type { Reader, Transaction } from '../engine/database.ts'
@@ -11,6 +12,7 @@ export interface InboxRow {
   projectName: string
   cardTitle: string
   cardStatus: CardStatus
+  cardStatusReason: StatusReason | null
   /** Who commented or assigned the card. Null for other kinds. */
   authorName: string | null
   /** The text of the question, failure, summary or comment. Null if there is none. */
@@ -75,7 +77,7 @@ const items = `WITH visible AS MATERIALIZED (${visible}),
   FROM noted n JOIN cards c ON c.id = n.card_id AND c.deleted_at IS NULL JOIN visible v ON v.id = c.project_id LEFT JOIN comments k ON k.id = n.comment_id
   WHERE n.kind <> 'assigned' OR (c.done_at IS NULL AND c.archived_at IS NULL AND EXISTS (SELECT 1 FROM card_assignees a WHERE a.user_id = ?1 AND a.card_id = c.id))`
 
-const inbox = `SELECT i.kind, i.cardId, i.projectId, i.projectName, c.title AS cardTitle, c.status AS cardStatus, i.authorName,
+const inbox = `SELECT i.kind, i.cardId, i.projectId, i.projectName, c.title AS cardTitle, c.status AS cardStatus, c.status_reason AS cardStatusReason, i.authorName,
   substr(i.body, 1, ${maxBodyLength}) AS body, i.dueAt, i.createdAt, m.snoozed_until AS snoozedUntil,
   CASE WHEN m.item_at IS NULL OR m.snoozed_until <= ?2 THEN 'unread' WHEN m.done THEN 'done' WHEN m.snoozed_until IS NOT NULL THEN 'snoozed' ELSE 'read' END AS state
   FROM (${items}) i JOIN cards c ON c.id = i.cardId
