@@ -8,11 +8,14 @@ describe.skipIf(noBrowser !== undefined)('comments on a card, in the browser', (
   let board: TestBoard
   let projectId: string
   let grace: string
+  let token: string
   beforeAll(async () => {
     board = await startBoard()
     await board.client.auth.setup({ email: 'ada@example.org', password: 'a long password', displayName: 'Ada' })
     projectId = (await board.client.projects.create({ name: 'roof', path: board.folder('roof') })).id
-    const { user } = await registerConfirmed(board, { email: 'grace@example.org', password: 'a long password' })
+    const registered = await registerConfirmed(board, { email: 'grace@example.org', password: 'a long password' })
+    const { user } = registered
+    ;({ token } = registered)
     grace = user.id
     await board.client.members.add({ id: projectId, email: user.email, role: 'viewer' })
   })
@@ -67,6 +70,29 @@ describe.skipIf(noBrowser !== undefined)('comments on a card, in the browser', (
     await page.getByText('changed title: Buy tiles → Buy red tiles').waitFor()
     await page.getByRole('article', { name: 'Comment by Ada' }).getByText('Which red?').waitFor()
     expect(await page.getByRole('list', { name: 'Activity' }).locator('> li').count()).toBe(3)
+  })
+
+  test('with a mention are in the inbox: read if the user saw them live, else unread until the user opens them', async () => {
+    const { cardId, at } = await add('Clean the gutter')
+    const { id } = await board.client.auth.me()
+    const mention = (text: string) =>
+      board.as(token).comments.create({ projectId, cardId, body: `@[Ada](${id}) ${text}` })
+    const { page } = await visit(board, { at })
+    await page.getByRole('tab', { name: 'Comments' }).click()
+    await mention('today')
+    await page.getByRole('article', { name: 'Comment by grace' }).getByText('today').waitFor()
+    await expect.poll(async () => (await board.client.inbox.list({ kind: 'mention' })).items[0]?.state).toBe('read')
+
+    await page.getByRole('link', { name: 'board, home' }).click()
+    const mentions = page.getByRole('list', { name: 'Mentions' })
+    await mentions.getByText('grace: @Ada today').waitFor()
+    expect(await page.title()).toBe('Home · board')
+    await mention('tomorrow')
+    await mentions.getByText('grace: @Ada tomorrow').waitFor()
+    await expect.poll(() => page.title()).toBe('(1) Home · board')
+    await mentions.getByRole('link', { name: 'Clean the gutter' }).click()
+    await page.getByRole('article', { name: 'Comment by grace' }).getByText('tomorrow').waitFor()
+    await expect.poll(() => page.title()).toBe('Clean the gutter · board')
   })
 
   test('accept files, which become attachments with a link in the comment', async () => {

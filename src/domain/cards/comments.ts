@@ -10,6 +10,7 @@ import {
   updateComment,
   type CommentRow,
 } from '../../store/cards/comments.ts'
+import { dropMentions } from '../../store/cards/inbox.ts'
 import type { CardRow } from '../../store/cards/cards.ts'
 import type { Reader, Transaction } from '../../store/engine/database.ts'
 import { comment as view } from '../../views/comments.ts'
@@ -94,13 +95,14 @@ export async function edit(tx: Transaction, ref: OwnRef, commentId: number, body
   if (!isOwn(comment, ref.caller)) throw new Problem('FORBIDDEN', 'Only the author can change a comment.')
   if (comment.body === body) return comment
   updateComment(tx, comment.id, body)
-  const before = mentionsOf(comment.body)
+  const [before, mentioned] = [mentionsOf(comment.body), mentionsOf(body)]
+  dropMentions(tx, comment.id, mentioned)
   return announce(
     tx,
     ref,
     comment.id,
     'comment.updated',
-    mentionsOf(body).filter(id => !before.includes(id)),
+    mentioned.filter(id => !before.includes(id)),
   )
 }
 

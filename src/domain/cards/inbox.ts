@@ -39,11 +39,12 @@ export async function list(
   }
 }
 
-/** The events that can add items to inboxes or end them. A due date arrives as a notification. */
+/**
+ * The events that can add items to inboxes or end them. `card.updated`, which is frequent, is not one of them: a changed due date
+ * appears when the client next polls.
+ */
 export const inboxEventTypes: ReadonlySet<EventType> = new Set([
   'agent.status',
-  'card.created',
-  'card.updated',
   'card.moved',
   'card.archived',
   'card.unarchived',
@@ -57,6 +58,8 @@ export const inboxEventTypes: ReadonlySet<EventType> = new Set([
   'monitor.created',
   'monitor.updated',
   'monitor.deleted',
+  'proof.updated',
+  'review.submitted',
   'project.deleted',
 ])
 

@@ -105,6 +105,13 @@ export function noteInInbox(
     )
 }
 
+/** Removes the mentions of a comment, except those of the given accounts. */
+export const dropMentions = (tx: Transaction, commentId: number, userIds: readonly number[]): void =>
+  tx.enqueue(
+    `DELETE FROM inbox_notes WHERE comment_id = ? AND kind = 'mention' AND user_id NOT IN (SELECT value FROM json_each(?))`,
+    [commentId, JSON.stringify(userIds)],
+  )
+
 type Marked = Pick<InboxRow, 'cardId' | 'kind' | 'createdAt'>
 const listOf = (items: readonly Marked[]) =>
   JSON.stringify(items.map(({ cardId, kind, createdAt }) => [cardId, kind, createdAt]))
