@@ -6,7 +6,7 @@ import type { Feed } from './feed.ts'
 import { eventFrame } from './frame.ts'
 import { canRead } from './messages.ts'
 
-/** Updates are sent at most once per this time, because each one makes the client read the inbox. */
+/** The minimum time between two updates. After each one, the client reads the inbox. */
 const intervalMs = 1000
 
 /**

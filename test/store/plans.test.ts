@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { listInbox } from '../../src/store/cards/inbox.ts'
 import { listDueSyncs, readNextSyncTime } from '../../src/store/cards/cardIssues.ts'
 import type { Database, Reader, Value } from '../../src/store/engine/database.ts'
 import { migrate } from '../../src/store/engine/migrate.ts'
@@ -66,6 +67,12 @@ test.each(Object.entries(polled))('%s are found without a scan of cards', async 
   expect(plan.length).toBeGreaterThan(0)
   // `c` and `k` are cards, which must be found by their ids only.
   expect(plan.filter(step => /^(SCAN|SEARCH) (c|k|cards)\b/.test(step) && !step.includes('PRIMARY KEY'))).toEqual([])
+})
+
+test('the inbox reads only the cards that can be in one', async () => {
+  const plan = await planOf(reader => listInbox(reader, 1, false, '2026-01-01T00:00:00.000Z'))
+  expect(plan).toContain('SEARCH c USING INDEX cards_in_inboxes (project_id=?)')
+  expect(plan.filter(step => /^SCAN (c|k|n|m|cards)\b/.test(step))).toEqual([])
 })
 
 test('the cards of imported sources are found by their sources, instead of comparing each source with each card', async () => {

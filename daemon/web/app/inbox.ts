@@ -15,7 +15,7 @@ export interface InboxQuery {
 }
 
 export const firstQuery: InboxQuery = { state: 'open', limit: 50 }
-/** What the inbox lists. The number of unread items does not depend on it. */
+/** The filter of the list. The number of unread items does not depend on it. */
 export const inboxQuery = new Store<InboxQuery>(firstQuery)
 /** The list that was last read. Undefined until then. */
 export const inbox = new Store<Inbox | undefined>(undefined)

@@ -10,7 +10,7 @@ import { Button } from '../ui/Button.tsx'
 import { Select, type Option } from '../ui/Select.tsx'
 import { InboxItem } from './InboxItem.tsx'
 
-/** The heading of each kind. What stops agents comes first. */
+/** The heading of each kind, in the order of the page: waiting agents come first. */
 const headings: Record<InboxKind, string> = {
   question: 'Questions',
   silent: 'Silent agents',
@@ -38,7 +38,7 @@ const emptyTexts: Record<InboxQuery['state'], string> = {
   done: 'No items are marked as done.',
 }
 
-/** What needs the person, over all projects. */
+/** The inbox over all projects, grouped by kind. */
 export function Inbox({ all }: { all: readonly Project[] }) {
   const known = useStore(inbox)
   const query = useStore(inboxQuery)

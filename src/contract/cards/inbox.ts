@@ -14,7 +14,7 @@ const ItemId = v.pipe(
 )
 /**
  * An item of a user's inbox: the newest occurrence of its kind on its card. `createdAt` is the time of that occurrence. A newer one
- * makes the item unread again.
+ * is unread again.
  */
 export const InboxItem = v.object({
   id: ItemId,

@@ -37,7 +37,7 @@ const visible = `SELECT p.id, p.name, p.owner_id = ?1 OR coalesce(m.role IN ('me
 const isOpen = `c.kind = 'kanban' AND c.deleted_at IS NULL AND c.archived_at IS NULL AND c.done_at IS NULL
   AND (c.status IN ('waiting', 'failed', 'interrupted', 'completed') OR c.monitor_questions > 0 OR c.due_at IS NOT NULL)`
 const isWatched = `(c.creator_id IS ?1 OR EXISTS (SELECT 1 FROM card_assignees a WHERE a.user_id = ?1 AND a.card_id = c.id))`
-/** SQL of the account's choice to watch a card, or whether the rules say so. */
+/** SQL of the account's choice to watch a card, with a default. */
 const chosen = (otherwise: string) =>
   `(c.watch_choices <> '{}' AND coalesce(c.watch_choices ->> ('$."' || CAST(?1 AS INTEGER) || '"'), ${otherwise}) OR c.watch_choices = '{}' AND ${otherwise})`
 
@@ -60,33 +60,33 @@ const stateTime = `coalesce(CASE WHEN c.status = 'waiting' THEN ${lastAction('at
   WHEN c.monitor_questions > 0 THEN ${asked('created_at')} ELSE c.ended_at END, c.started_at, c.created_at)`
 
 /**
- * SQL of all items. ?1: the account, ?2: the current time, ?3: whether it sees all projects, ?4: the time of the oldest note, ?5: the time
+ * SQL of all items. CROSS JOIN keeps the engine from scanning the cards of other projects. ?1: the account, ?2: the current time, ?3: whether it sees all projects, ?4: the time of the oldest note, ?5: the time
  * before which due cards are items.
  */
 const items = `WITH visible AS MATERIALIZED (${visible}),
   noted AS (SELECT kind, card_id, comment_id, author_name, at FROM inbox_notes WHERE user_id = ?1 AND at > ?4)
   SELECT ${stateKind} AS kind, c.id AS cardId, v.id AS projectId, v.name AS projectName, NULL AS authorName, ${stateBody} AS body, NULL AS dueAt, ${stateTime} AS createdAt
-  FROM visible v JOIN cards c INDEXED BY cards_in_inboxes ON c.project_id = v.id
+  FROM visible v CROSS JOIN cards c INDEXED BY cards_in_inboxes ON c.project_id = v.id
   WHERE ${isOpen} AND ${stateKind} IS NOT NULL AND ${chosen(`(v.works OR ${isWatched})`)}
   UNION ALL
   SELECT 'due', c.id, v.id, v.name, NULL, NULL, c.due_at, iif(c.due_at <= ?2, c.due_at, strftime('%Y-%m-%dT%H:%M:%fZ', c.due_at, '-1 day'))
-  FROM visible v JOIN cards c INDEXED BY cards_in_inboxes ON c.project_id = v.id
+  FROM visible v CROSS JOIN cards c INDEXED BY cards_in_inboxes ON c.project_id = v.id
   WHERE ${isOpen} AND c.due_at <= ?5 AND ${chosen(isWatched)}
   UNION ALL
   SELECT n.kind, c.id, v.id, v.name, n.author_name, k.body, NULL, n.at
-  FROM noted n JOIN cards c ON c.id = n.card_id AND c.deleted_at IS NULL JOIN visible v ON v.id = c.project_id LEFT JOIN comments k ON k.id = n.comment_id
+  FROM noted n CROSS JOIN cards c ON c.id = n.card_id AND c.deleted_at IS NULL JOIN visible v ON v.id = c.project_id LEFT JOIN comments k ON k.id = n.comment_id
   WHERE n.kind <> 'assigned' OR (c.done_at IS NULL AND c.archived_at IS NULL AND EXISTS (SELECT 1 FROM card_assignees a WHERE a.user_id = ?1 AND a.card_id = c.id))`
 
-const inbox = `SELECT i.kind, i.cardId, i.projectId, i.projectName, c.title AS cardTitle, c.status AS cardStatus, c.status_reason AS cardStatusReason, i.authorName,
+const inboxSql = `SELECT i.kind, i.cardId, i.projectId, i.projectName, c.title AS cardTitle, c.status AS cardStatus, c.status_reason AS cardStatusReason, i.authorName,
   substr(i.body, 1, ${maxBodyLength}) AS body, i.dueAt, i.createdAt, m.snoozed_until AS snoozedUntil,
   CASE WHEN m.item_at IS NULL OR m.snoozed_until <= ?2 THEN 'unread' WHEN m.done THEN 'done' WHEN m.snoozed_until IS NOT NULL THEN 'snoozed' ELSE 'read' END AS state
-  FROM (${items}) i JOIN cards c ON c.id = i.cardId
+  FROM (${items}) i CROSS JOIN cards c ON c.id = i.cardId
   LEFT JOIN inbox_marks m ON m.user_id = ?1 AND m.card_id = i.cardId AND m.kind = i.kind AND m.item_at >= i.createdAt
   ORDER BY max(i.createdAt, coalesce(m.snoozed_until, '')) DESC, i.cardId DESC, i.kind`
 
 /** The inbox of an account in each state, newest first. An item whose snooze ended counts from that time. */
 export const listInbox = (db: Reader, userId: number, seesAll: boolean, now: string): Promise<InboxRow[]> =>
-  db.all(inbox, [userId, now, seesAll ? 1 : 0, shift(now, -keptDays), shift(now, 1)])
+  db.all(inboxSql, [userId, now, seesAll ? 1 : 0, shift(now, -keptDays), shift(now, 1)])
 
 const shift = (time: string, days: number) => new Date(Date.parse(time) + days * 86_400_000).toISOString()
 
