@@ -283,5 +283,7 @@ interface ToldEvent {
 async function eventsSince(on: TestBoard, projectId: string, since: number): Promise<ToldEvent[]> {
   const live = await follow(on.url, on.token, projectId, since)
   live.close()
-  return live.messages.filter(({ seq, type }) => seq !== undefined && type !== 'notification' && type !== 'inbox.updated')
+  return live.messages.filter(
+    ({ seq, type }) => seq !== undefined && type !== 'notification' && type !== 'inbox.updated',
+  )
 }

@@ -9,7 +9,8 @@ import { del, get, manager, member, patch, post } from '../route.ts'
  * The event types that a webhook can subscribe to. A project has no webhooks when it is created, and none after it is deleted.
  */
 export const webhookEvents = (Object.keys(events) as EventType[]).filter(
-  type => type !== 'notification' && type !== 'inbox.updated' && type !== 'project.created' && type !== 'project.deleted',
+  type =>
+    type !== 'notification' && type !== 'inbox.updated' && type !== 'project.created' && type !== 'project.deleted',
 )
 const EventTypes = v.pipe(
   v.array(v.picklist(webhookEvents, 'must be an event type')),
