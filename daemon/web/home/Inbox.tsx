@@ -16,7 +16,7 @@ const headings: Record<InboxKind, string> = {
   silent: 'Silent agents',
   budget: 'Paused by a budget',
   failed: 'Failed',
-  gate: 'Failed gates',
+  gate: 'Waiting for gates',
   review: 'Reviews',
   due: 'Due',
   mention: 'Mentions',
