@@ -71,7 +71,11 @@ export async function markInbox(change: Mark): Promise<void> {
 /** Marks the items of a card as read, because the person sees the card. */
 export function markCardRead(cardId: string): void {
   const known = inbox.get()
-  const isUnread = known?.items.some(item => item.cardId === cardId && item.state === 'unread')
-  if (!known || known.unread === 0 || (!isUnread && known.nextCursor === null)) return
-  markInbox({ ids: inboxKinds.map(kind => `${kind}-${cardId}`), state: 'read' }).catch(() => undefined)
+  if (!known || known.unread === 0) return
+  const { state, kind, projectId } = inboxQuery.get()
+  const isWhole = known.nextCursor === null && state === 'open' && kind === undefined && projectId === undefined
+  const isUnread = known.items.some(item => item.cardId === cardId && item.state === 'unread')
+  if (isWhole && !isUnread) return
+  // If this changes an item, an event follows. Reading the inbox here would repeat the call without end.
+  client.inbox.mark({ ids: inboxKinds.map(kind => `${kind}-${cardId}`), state: 'read' }).catch(() => undefined)
 }

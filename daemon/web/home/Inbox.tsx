@@ -10,6 +10,8 @@ import { Button } from '../ui/Button.tsx'
 import { Select, type Option } from '../ui/Select.tsx'
 import { InboxItem } from './InboxItem.tsx'
 
+/** The server lists no more at once. */
+const maxItems = 1000
 /** The heading of each kind, in the order of the page: waiting agents come first. */
 const headings: Record<InboxKind, string> = {
   question: 'Questions',
@@ -55,7 +57,7 @@ export function Inbox({ all }: { all: readonly Project[] }) {
       {inboxKinds.map(kind => (
         <Group key={kind} kind={kind} items={items.filter(item => item.kind === kind)} all={all} />
       ))}
-      {known && known.nextCursor !== null && (
+      {known && known.nextCursor !== null && query.limit < maxItems && (
         <Button onClick={() => inboxQuery.set({ ...query, limit: query.limit * 2 })}>Show more</Button>
       )}
     </section>

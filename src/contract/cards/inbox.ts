@@ -35,7 +35,7 @@ const ListInbox = v.strictObject({
   state: v.optional(v.picklist(['open', 'unread', 'snoozed', 'done']), 'open'),
   kind: v.optional(InboxKind),
   projectId: v.optional(queryRefTo('PROJECT_NOT_FOUND')),
-  limit: limit(50, 200),
+  limit: limit(50, 1000),
   cursor: v.optional(queryInteger(1)),
 })
 const MarkInbox = v.pipe(
