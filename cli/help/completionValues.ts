@@ -53,6 +53,10 @@ const sources: Record<string, Source> = {
       .filter(({ cardId }) => cardId === card)
       .map(({ id, description, command }) => ({ value: id, about: description ?? command })),
   gate: async ({ client, project }) => candidatesByName(await client.gates.list({ projectId: (await project()).id })),
+  item: async ({ client }, { command }) =>
+    (await client.inbox.list({ state: command.name() === 'reopen' ? 'done' : 'open' })).items.map(
+      ({ id, cardTitle }) => ({ value: id, about: cardTitle }),
+    ),
   script: async ({ client, project }) =>
     candidatesByName(await client.scripts.list({ projectId: (await project()).id })),
   schedule: async ({ client, project }) =>

@@ -89,7 +89,8 @@ beforeAll(async () => {
   named = { ...seeded, file: '', invitation: '', markdown: '', folder: '' }
   named.monitorId = await monitored(board, { projectId: seeded.projectId, cardId: seeded.activeCardId }, 'pending')
   named.backup = (await board.client.backups.create()).filename
-  await board.client.cards.update({ projectId: seeded.projectId, cardId: seeded.cardId, labels: ['bug'] })
+  const dueAt = '2026-01-01T00:00:00Z'
+  await board.client.cards.update({ projectId: seeded.projectId, cardId: seeded.cardId, labels: ['bug'], dueAt })
   const offered = JSON.stringify([{ id: 'small', name: 'Small' }])
   await board.server.app.db.transaction(tx =>
     writeOffers(tx, {
@@ -171,6 +172,7 @@ test('every argument with a list command completes the existing values', async (
   expect(Object.entries(offered).filter(([, candidates]) => candidates.length === 0)).toEqual([])
   expect(offered).toMatchObject({
     'cards download <attachment>': [named.attachmentId],
+    'inbox read <items>': [`due-${named.cardId}`],
     'agents messages --session': [sessionId],
     'presession send <session>': [named.sessionId],
     'presession accept <session>': [named.sessionId],
