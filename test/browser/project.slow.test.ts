@@ -1,9 +1,11 @@
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { actOn, openActions } from '../support/browsers/actOn.ts'
 import { noBrowser, visitors } from '../support/browsers/browser.ts'
 import { choose } from '../support/browsers/choose.ts'
 import { registerConfirmed } from '../support/identity/registerConfirmed.ts'
+import { eventually } from '../support/waiting/eventually.ts'
 import { startReceiver } from '../support/receivers/webhookReceiver.ts'
 import { startBoardWithProject, type TestBoard } from '../support/servers/testBoard.ts'
 
@@ -23,7 +25,7 @@ describe.skipIf(noBrowser !== undefined)("a project's settings", () => {
     await page.getByRole('button', { name: 'New key' }).click()
     await page.getByLabel('Name').fill('reader')
     await page.getByLabel('projects.read').check()
-    await page.getByRole('button', { name: 'Create key' }).click()
+    await page.getByRole('button', { name: 'Create' }).click()
     const dialog = page.getByRole('dialog', { name: 'Key reader' })
     const secret = await dialog.getByLabel('API key', { exact: true }).inputValue()
     expect(await board.as(secret).projects.get({ id: projectId })).toMatchObject({ name: 'work' })
@@ -34,7 +36,7 @@ describe.skipIf(noBrowser !== undefined)("a project's settings", () => {
     await page.reload()
     await page.getByRole('list', { name: 'API keys' }).getByText('reader').waitFor()
     expect(await page.content()).not.toContain(secret)
-    await page.getByRole('button', { name: 'Revoke reader' }).click()
+    await actOn(page, 'reader', 'Revoke')
     await page.getByRole('button', { name: 'Revoke', exact: true }).click()
     await page.getByText('No keys for this project.').waitFor()
     await expect(board.as(secret).projects.get({ id: projectId })).rejects.toMatchObject({ status: 401 })
@@ -43,9 +45,10 @@ describe.skipIf(noBrowser !== undefined)("a project's settings", () => {
   test('an invitation is a link to this page, shown once', async () => {
     await board.client.auth.setup({ email: 'ada@example.org', password: 'correct horse', displayName: 'Ada' })
     const { page } = await visit(board, { at: at('members') })
+    await page.getByRole('button', { name: 'New member' }).click()
     await page.getByLabel('Email').fill('bob@example.org')
     await choose(page.getByLabel('Role', { exact: true }), /^viewer:/)
-    await page.getByRole('button', { name: 'Add', exact: true }).click()
+    await page.getByRole('button', { name: 'Create' }).click()
     const link = await page.getByLabel('Invitation link', { exact: true }).inputValue()
     expect(link).toMatch(`${board.url}/#/invitation/`)
     await page.getByRole('button', { name: 'I have copied it' }).click()
@@ -61,7 +64,7 @@ describe.skipIf(noBrowser !== undefined)("a project's settings", () => {
       await page.getByRole('button', { name: 'Create' }).click()
       expect(await page.getByLabel('Signing secret', { exact: true }).inputValue()).toMatch(/^whsec_/)
       await page.getByRole('button', { name: 'I have copied it' }).click()
-      await page.getByRole('button', { name: `Test ${receiver.url}/hook` }).click()
+      await actOn(page, `${receiver.url}/hook`, 'Test')
       const delivery = page
         .getByRole('list', { name: 'Deliveries' })
         .getByRole('listitem')
@@ -75,13 +78,46 @@ describe.skipIf(noBrowser !== undefined)("a project's settings", () => {
     }
   })
 
+  test('the events of a webhook are selected in groups, all at once, or not at all', async () => {
+    const { page, axeViolations, settled } = await visit(board, { at: at('webhooks') })
+    await page.getByRole('button', { name: 'New webhook' }).click()
+    const dialog = page.getByRole('dialog', { name: 'New webhook' })
+    await dialog.getByLabel('URL').fill('http://127.0.0.1:9/hook')
+    await dialog.getByRole('button', { name: 'Events: none' }).click()
+    await dialog
+      .getByText(/^0 of [1-9]\d+$/)
+      .first()
+      .waitFor()
+    await dialog.getByRole('checkbox', { name: 'Budgets' }).check()
+    const cards = dialog.getByRole('checkbox', { name: 'Cards and comments' })
+    await dialog.getByRole('button', { name: 'Show Cards and comments' }).focus()
+    await page.keyboard.press('Enter')
+    await dialog.getByRole('checkbox', { name: 'card.moved' }).check()
+    await dialog.getByRole('checkbox', { name: 'card.viewed' }).check()
+    await dialog.getByRole('checkbox', { name: 'card.viewed' }).uncheck()
+    await cards.and(page.locator(':indeterminate')).waitFor()
+    await settled()
+    expect(await axeViolations()).toEqual([])
+    await dialog.getByRole('button', { name: 'Create' }).click()
+    await page.getByRole('button', { name: 'I have copied it' }).click()
+    const events = async () => (await board.client.webhooks.list({ projectId }))[0]!.events.toSorted()
+    const budgets = ['budget.created', 'budget.deleted', 'budget.exhausted', 'budget.updated', 'budget.warned']
+    expect(await events()).toEqual([...budgets, 'card.moved'])
+    await page.getByText('budget.created, budget.updated, budget.deleted and 3 other events').waitFor()
+    await actOn(page, 'http://127.0.0.1:9/hook', 'Edit')
+    await page.getByRole('dialog').getByRole('button', { name: 'Events: all' }).click()
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('every event').waitFor()
+    await eventually('all events', async () => (await events()).length > 50)
+  })
+
   test("a script's output is shown as text while it runs; it is stopped, and all users see its end", async () => {
     const { page } = await visit(board, { at: at('scripts') })
     await page.getByRole('button', { name: 'New script' }).click()
     await page.getByLabel('Name').fill('talk')
     const command = String.raw`printf '\033[31mred\033[0m <i>mark</i> \033]0;title\007\n'; read line < go; echo more; sleep 600`
     await page.getByLabel('Shell command').fill(command)
-    await page.getByRole('button', { name: 'Add the script' }).click()
+    await page.getByRole('button', { name: 'Create' }).click()
     const { path } = await board.client.projects.get({ id: projectId })
     execFileSync('mkfifo', [`${path}/go`])
     await page.getByRole('button', { name: 'Run talk' }).click()
@@ -165,7 +201,8 @@ describe.skipIf(noBrowser !== undefined)("a project's settings", () => {
       return page.locator('.section').getByRole('button').allTextContents()
     }
     expect(await offered('general', 'Your role')).toEqual([])
-    expect(await offered('members', 'Vera')).toEqual(['Leave'])
+    expect(await offered('members', 'Vera')).toEqual([''])
+    expect(await (await openActions(page, 'Vera')).allTextContents()).toEqual(['Leave…'])
     expect(await offered('scripts', 'make')).toEqual([])
     expect(await offered('monitors', 'No monitors.')).toEqual([])
     expect(await offered('transfers', 'The project as JSON')).toEqual(['Download'])

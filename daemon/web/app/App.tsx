@@ -2,6 +2,7 @@ import { useEffect } from 'react'
 import { BoardPage } from '../board/BoardPage.tsx'
 import { Button } from '../ui/Button.tsx'
 import { Confirmation } from '../ui/confirm.tsx'
+import { SecretOnce } from '../ui/showSecret.tsx'
 import { Boundary, lazyPart } from '../ui/lazyPart.tsx'
 import { Page } from '../ui/Page.tsx'
 import { Toasts } from '../ui/Toasts.tsx'
@@ -59,6 +60,7 @@ export function App() {
         </div>
       )}
       <Confirmation />
+      <SecretOnce />
       <Toasts />
       <Tooltips />
     </>

@@ -9,7 +9,8 @@ import { Fact, Person } from '../ui/Fact.tsx'
 import { FormFailure } from '../ui/Field.tsx'
 import { FormDialog } from '../ui/FormDialog.tsx'
 import { Icon, iconNames } from '../ui/Icon.tsx'
-import { Check, Checks, Choice, NumberInput, TextArea, TextInput } from '../ui/Inputs.tsx'
+import { GroupedChecks, groupsBySubject } from '../ui/GroupedChecks.tsx'
+import { Check, Choice, NumberInput, TextArea, TextInput } from '../ui/Inputs.tsx'
 import { Menu } from '../ui/Menu.tsx'
 import { Await, Failure, Page } from '../ui/Page.tsx'
 import { Printed } from '../ui/Printed.tsx'
@@ -18,6 +19,8 @@ import { Labels, Status } from '../ui/Status.tsx'
 import { Table } from '../ui/Table.tsx'
 import { Time } from '../ui/Time.tsx'
 import { Tokens } from './Tokens.tsx'
+
+const eventGroups = groupsBySubject(['card.moved', 'card.created', 'agent.status'], { card: 'Cards', agent: 'Agents' })
 
 /** The tokens and the base components in their states, in both themes. Only people who work on the page open it. */
 export const DesignPage = () => (
@@ -147,7 +150,7 @@ function Inputs() {
       </Combobox>
       <Check label="Checkbox" hint="A hint about the checkbox." value={isOn} onChange={setOn} />
       <Check label="Checkbox, disabled" disabled value={isOn} onChange={setOn} />
-      <Checks label="Checkboxes" options={['card.moved', 'card.created']} value={events} onChange={setEvents} />
+      <GroupedChecks label="Checkboxes" groups={eventGroups} value={events} onChange={setEvents} />
       <Secret label="Secret" value="svc_key_12345" hint="The key is not shown again." />
     </Part>
   )

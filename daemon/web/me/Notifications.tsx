@@ -6,51 +6,71 @@ import { showError, showMessage } from '../app/messages.ts'
 import { client } from '../app/session.ts'
 import { notificationPermission, playSound } from '../home/notify.ts'
 import { Button } from '../ui/Button.tsx'
+import { GroupedChecks } from '../ui/GroupedChecks.tsx'
 import { Check } from '../ui/Inputs.tsx'
 import { Field } from '../ui/Field.tsx'
 import { Form } from '../ui/Form.tsx'
 import { Await } from '../ui/Page.tsx'
-import { SecretDialog } from '../ui/Secret.tsx'
+import { showSecret } from '../ui/showSecret.tsx'
 
 type Settings = Output<Contract['notifications']['get']>
 
-const kinds = [
-  ['agentWaiting', 'An agent waits for an answer'],
-  ['agentFailed', 'An agent fails'],
-  ['agentCompleted', 'An agent finishes'],
-  ['monitorFailing', 'A monitor fails'],
-  ['mentioned', 'Someone mentions me in a comment'],
-  ['commented', 'Someone comments on a card that I watch'],
-  ['assigned', 'Someone assigns a card to me'],
-  ['due', 'A card that I watch is due'],
-  ['scheduleDisabled', 'A schedule can no longer create its cards'],
-  ['budget', 'A budget reaches 80% or is used up'],
+const groups = [
+  {
+    label: 'Agents',
+    options: [
+      ['agentWaiting', 'An agent waits for an answer'],
+      ['agentFailed', 'An agent fails'],
+      ['agentCompleted', 'An agent finishes'],
+    ],
+  },
+  {
+    label: 'Cards and comments',
+    options: [
+      ['mentioned', 'Someone mentions me in a comment'],
+      ['commented', 'Someone comments on a card that I watch'],
+      ['assigned', 'Someone assigns a card to me'],
+      ['due', 'A card that I watch is due'],
+    ],
+  },
+  {
+    label: 'Projects',
+    options: [
+      ['monitorFailing', 'A monitor fails'],
+      ['scheduleDisabled', 'A schedule can no longer create its cards'],
+      ['budget', 'A budget reaches 80% or is used up'],
+    ],
+  },
 ] as const
+const kinds = groups.flatMap(({ options }) => options.map(([kind]) => kind))
 
 /** The events that send notifications, and the channels. */
 export function Notifications() {
   const loaded = useLoad(() => client.notifications.get(), [])
-  const [secret, setSecret] = useState<string>()
   const change = async (part: Partial<Settings>) => {
     const { webhookSecret, ...next } = await client.notifications.set(part)
     loaded.set(next)
-    setSecret(webhookSecret)
+    if (webhookSecret !== undefined)
+      showSecret({
+        title: 'Webhook secret',
+        label: 'Secret',
+        value: webhookSecret,
+        hint: 'The receiver verifies signatures with this secret. It is shown only once.',
+      })
   }
   return (
     <Await of={loaded}>
       {mine => (
         <>
-          <fieldset className="choices">
-            <legend>Notify me when</legend>
-            {kinds.map(([name, label]) => (
-              <Check
-                key={name}
-                label={label}
-                value={mine[name]}
-                onChange={isOn => void change({ [name]: isOn }).catch(showError)}
-              />
-            ))}
-          </fieldset>
+          <GroupedChecks
+            label="Notify me when"
+            isOpen
+            groups={groups}
+            value={kinds.filter(kind => mine[kind])}
+            onChange={chosen =>
+              void change(Object.fromEntries(kinds.map(kind => [kind, chosen.includes(kind)]))).catch(showError)
+            }
+          />
           <fieldset className="choices">
             <legend>Channels</legend>
             <Check
@@ -70,15 +90,6 @@ export function Notifications() {
             />
           </fieldset>
           <Webhook key={mine.webhookUrl} url={mine.webhookUrl} change={change} />
-          {secret !== undefined && (
-            <SecretDialog
-              title="Webhook secret"
-              label="Secret"
-              value={secret}
-              hint="The receiver verifies signatures with this secret. It is shown only once."
-              onClose={() => setSecret(undefined)}
-            />
-          )}
         </>
       )}
     </Await>

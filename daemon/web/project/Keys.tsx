@@ -11,18 +11,13 @@ export function KeysSection({ project, mayWork }: SectionProps) {
     [project.id],
   )
   return (
-    <>
-      <p>
-        A key lets a program work in this project on your behalf. The key has the permissions that you select, and never
-        more than your account.
-      </p>
-      <KeyList
-        list={list}
-        places={[[`project ${project.id}`, project.name]]}
-        offered={() => (mayWork ? projectPermissions : lookingOn)}
-        empty="No keys for this project."
-      />
-    </>
+    <KeyList
+      list={list}
+      about="A key lets a program work in this project on your behalf, with the permissions that you select, and never more than your account."
+      places={[[`project ${project.id}`, project.name]]}
+      offered={() => (mayWork ? projectPermissions : lookingOn)}
+      empty="No keys for this project."
+    />
   )
 }
 

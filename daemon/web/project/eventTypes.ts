@@ -1,4 +1,5 @@
 import type { EventType } from '../../../src/contract/server/events.ts'
+import { groupsBySubject } from '../ui/GroupedChecks.tsx'
 
 type Sent = Exclude<EventType, 'notification' | 'inbox.updated' | 'project.created' | 'project.deleted'>
 
@@ -62,3 +63,29 @@ const sent: Record<Sent, true> = {
 }
 export const webhookEventTypes = Object.keys(sent) as Sent[]
 export type WebhookEventType = Sent
+
+export const webhookEventGroups = groupsBySubject(webhookEventTypes, {
+  project: 'Boards and columns',
+  board: 'Boards and columns',
+  column: 'Boards and columns',
+  card: 'Cards and comments',
+  attachment: 'Cards and comments',
+  comment: 'Cards and comments',
+  agent: 'Agents',
+  preview: 'Agents',
+  review: 'Reviews and pull requests',
+  pull_request: 'Reviews and pull requests',
+  budget: 'Budgets',
+  monitor: 'Gates, scripts, schedules and monitors',
+  schedule: 'Gates, scripts, schedules and monitors',
+  gate: 'Gates, scripts, schedules and monitors',
+  proof: 'Gates, scripts, schedules and monitors',
+  script: 'Gates, scripts, schedules and monitors',
+})
+
+/** Returns the events of a webhook as text: the first ones, and the number of the others. */
+export function shownEvents(events: readonly string[]): string {
+  if (events.length === webhookEventTypes.length) return 'every event'
+  const others = events.length - 3
+  return others > 1 ? `${events.slice(0, 3).join(', ')} and ${others} other events` : events.join(', ')
+}

@@ -93,13 +93,28 @@ export function Choice<T extends string>({
 }
 
 /** Yes or no. */
-export function Check({ label, hint, field, value, onChange, disabled }: Valued<boolean> & { disabled?: boolean }) {
+export function Check({
+  label,
+  hint,
+  field,
+  value,
+  onChange,
+  disabled,
+  isPartial = false,
+}: Valued<boolean> & {
+  disabled?: boolean
+  /** Whether the box stands for several options, of which some are selected. */
+  isPartial?: boolean
+}) {
   const id = useId()
   const error = useFieldError(field)
   return (
     <div className="field check">
       <input
         id={id}
+        ref={box => {
+          if (box) box.indeterminate = isPartial
+        }}
         type="checkbox"
         checked={value}
         disabled={disabled}
@@ -109,39 +124,6 @@ export function Check({ label, hint, field, value, onChange, disabled }: Valued<
       <label htmlFor={id}>{label}</label>
       <Notes id={id} hint={hint} error={error} />
     </div>
-  )
-}
-
-/** Several of many, each a box. */
-export function Checks<T extends string>({
-  label,
-  hint,
-  field,
-  value,
-  onChange,
-  options,
-}: Valued<readonly T[]> & { options: readonly T[] }) {
-  const error = useFieldError(field)
-  return (
-    <fieldset className="checks">
-      <legend>{label}</legend>
-      {hint && <p className="hint">{hint}</p>}
-      <div>
-        {options.map(each => (
-          <Check
-            key={each}
-            label={each}
-            value={value.includes(each)}
-            onChange={isIn => onChange(isIn ? [...value, each] : value.filter(other => other !== each))}
-          />
-        ))}
-      </div>
-      {error && (
-        <p className="error" role="alert">
-          {error}
-        </p>
-      )}
-    </fieldset>
   )
 }
 
@@ -155,6 +137,8 @@ export function useFields<T extends object>(initial: T) {
   })
   return { values, bind, setValues }
 }
+
+export type Fields<T extends object> = ReturnType<typeof useFields<T>>
 
 /** The lines of a text that hold something. */
 export const linesOf = (text: string): string[] =>

@@ -42,11 +42,14 @@ export function Secret({ label, value, hint }: SecretProps) {
   )
 }
 
+/** A secret, and the title of its dialog. */
+export type ShownSecret = SecretProps & { title: string }
+
 /**
  * A secret that the server shows this once. Only the button closes the dialog, so that the secret is not lost by
  * accident.
  */
-export function SecretDialog({ title, onClose, ...secret }: SecretProps & { title: string; onClose: () => void }) {
+export function SecretDialog({ title, onClose, ...secret }: ShownSecret & { onClose: () => void }) {
   return (
     <Dialog title={title}>
       <div className="form">
