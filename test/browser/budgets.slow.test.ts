@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startFolderBoard, type AgentBoard } from '../support/agents/agentBoard.ts'
+import { actOn } from '../support/browsers/actOn.ts'
 import { noBrowser, visitors } from '../support/browsers/browser.ts'
 import { choose } from '../support/browsers/choose.ts'
 
@@ -29,7 +30,7 @@ describe.skipIf(noBrowser !== undefined)('budgets, in the browser', () => {
     await page.getByText('$4.00 of $4.50 this month (89%): 80% spent').waitFor()
     await settled()
     expect(await axeViolations()).toEqual([])
-    await page.getByRole('button', { name: 'Change budget of Project Agents' }).click()
+    await actOn(page, 'Project Agents', 'Edit')
     await page.getByRole('spinbutton', { name: 'Limit' }).fill('20')
     await page.getByRole('button', { name: 'Save' }).click()
     await page.getByText('$4.00 of $20.00 this month (20%): within the limit').waitFor()
@@ -43,7 +44,7 @@ describe.skipIf(noBrowser !== undefined)('budgets, in the browser', () => {
     const url = `${board.url}/api/usage?groupBy=agent&projectId=${board.projectId}`
     const headers = { accept: 'text/csv', authorization: `Bearer ${board.token}` }
     expect(readFileSync(await csv.path(), 'utf8')).toBe(await (await fetch(url, { headers })).text())
-    await page.getByRole('button', { name: 'Delete budget of Project Agents' }).click()
+    await actOn(page, 'Project Agents', 'Delete')
     await page.getByRole('button', { name: 'Delete budget', exact: true }).click()
     await page.getByText('No budgets.').waitFor()
   })

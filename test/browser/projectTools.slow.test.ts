@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { actOn } from '../support/browsers/actOn.ts'
 import { noBrowser, visitors } from '../support/browsers/browser.ts'
 import { choose } from '../support/browsers/choose.ts'
 import { startCredentialProvider } from '../support/identity/fakeCredentialProvider.ts'
@@ -24,15 +25,15 @@ describe.skipIf(noBrowser !== undefined)('the tools of a project', () => {
     const dialog = page.getByRole('dialog', { name: 'New monitor' })
     await choose(dialog.getByLabel('Card'), 'Watched')
     await dialog.getByLabel('Command').fill('echo "<b>sick</b>"; exit 3')
-    await dialog.getByRole('button', { name: 'Add monitor' }).click()
+    await dialog.getByRole('button', { name: 'Create' }).click()
     await dialog.getByText('To add the monitor, allow the command').waitFor()
     await dialog.getByLabel('Run without a sandbox').check()
-    await dialog.getByRole('button', { name: 'Add monitor' }).click()
+    await dialog.getByRole('button', { name: 'Create' }).click()
     const row = page.getByRole('list', { name: 'Monitors' }).getByRole('listitem')
     await row.getByText('exit code 3').waitFor()
     await row.getByText('Latest output').click()
     await row.getByText('<b>sick</b>', { exact: true }).waitFor()
-    await row.getByRole('button', { name: 'Remove the monitor' }).click()
+    await actOn(page, /^Actions for echo/, 'Remove')
     await page.getByRole('button', { name: 'Remove', exact: true }).click()
     await page.getByText('No monitors.').waitFor()
   })
@@ -53,7 +54,7 @@ describe.skipIf(noBrowser !== undefined)('the tools of a project', () => {
       provider.outcome = { access_token: 'access', refresh_token: 'refresh', expires_in: 3600 }
       await page.getByRole('paragraph').getByText('You are signed in.').waitFor()
       await page.getByRole('button', { name: 'Done' }).click()
-      await page.getByRole('button', { name: 'Use in project: mine' }).click()
+      await actOn(page, 'mine', 'Use in project')
       await page.getByText('used by this project').waitFor()
       const [credential] = await board.client.credentials.list()
       expect((await board.client.projects.get({ id: projectId })).credentialId).toBe(credential!.id)
@@ -64,22 +65,22 @@ describe.skipIf(noBrowser !== undefined)('the tools of a project', () => {
 
   test('a key of a provider is stored with its headers and models, and never returned', async () => {
     const { page } = await visit(board, { at: at('credentials') })
-    await page.getByRole('button', { name: 'Add key' }).click()
+    await page.getByRole('button', { name: 'New key' }).click()
     await page.getByLabel('Name').fill('gateway')
     await choose(page.getByLabel('Provider'), 'other, with a base URL')
     await page.getByLabel('Key', { exact: true }).fill('sk-canary')
     await page.getByLabel('Base URL').fill('https://models.example.org')
     await page.getByLabel('Headers').fill('X-Team: blue')
     await page.getByLabel('Models').fill('one\ntwo')
-    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByRole('button', { name: 'Create' }).click()
     await page.getByRole('list', { name: 'Credentials' }).getByText('headers X-Team · one, two').waitFor()
-    await page.getByRole('button', { name: 'Usage of gateway' }).click()
+    await actOn(page, 'gateway', 'Usage')
     await page
       .getByRole('dialog', { name: 'Usage of gateway' })
       .getByText('No agent has used this credential yet.')
       .waitFor()
     await page.reload()
-    await page.getByRole('button', { name: 'Edit gateway' }).click()
+    await actOn(page, 'gateway', 'Edit')
     expect(await page.getByLabel('Key', { exact: true }).inputValue()).toBe('')
     expect(await page.content()).not.toMatch(/sk-canary|blue/)
   })
@@ -114,9 +115,9 @@ describe.skipIf(noBrowser !== undefined)('the tools of a project', () => {
     await dialog.getByLabel('Name').fill('Ours')
     await dialog.getByRole('button', { name: 'Add column' }).click()
     await dialog.getByLabel('Column 4', { exact: true }).fill('Shipped')
-    await dialog.getByRole('button', { name: 'Save' }).click()
+    await dialog.getByRole('button', { name: 'Create' }).click()
     await page.getByRole('listitem').filter({ hasText: 'Ours' }).getByText('→ Shipped').waitFor()
-    await page.getByRole('button', { name: 'Delete Ours' }).click()
+    await actOn(page, 'Ours', 'Delete')
     await page.getByRole('button', { name: 'Delete', exact: true }).click()
     await page.getByRole('listitem').filter({ hasText: 'Ours' }).waitFor({ state: 'detached' })
   })

@@ -18,10 +18,11 @@ describe.skipIf(noBrowser !== undefined)('several repositories', () => {
   test("a repository is added in the settings, and a card's changes there are shown and merged", async () => {
     const lib = makeRepository(board.folder('lib'))
     const settings = await visit(board, { at: `#/projects/${board.projectId}/settings/general` })
+    await settings.page.getByRole('button', { name: 'New repository' }).click()
     await settings.page.getByLabel('Repository name').fill('lib')
     await settings.page.getByLabel('Repository folder').fill(lib)
-    await settings.page.getByRole('button', { name: 'Add repository' }).click()
-    await settings.page.getByRole('button', { name: 'Remove lib' }).waitFor()
+    await settings.page.getByRole('button', { name: 'Create' }).click()
+    await settings.page.getByRole('button', { name: 'Actions for lib' }).waitFor()
     expect(await settings.axeViolations()).toEqual([])
 
     const { id } = await board.start('lib')

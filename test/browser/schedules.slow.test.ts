@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { actOn } from '../support/browsers/actOn.ts'
 import { noBrowser, visitors } from '../support/browsers/browser.ts'
 import { choose } from '../support/browsers/choose.ts'
 import { startAgentBoard, type AgentBoard } from '../support/agents/agentBoard.ts'
@@ -46,13 +47,13 @@ describe.skipIf(noBrowser !== undefined)('schedules, in the browser', () => {
     await settled()
     expect(await axeViolations()).toEqual([])
 
-    await page.getByRole('button', { name: 'Run now: Nightly' }).click()
+    await actOn(page, 'Nightly', 'Run now')
     await page.getByText(/Added "Look at \d{4}-\d\d-\d\d"/).waitFor()
     const lastCardId = (await list())[0]!.lastCardId!
     await page.getByRole('link', { name: `card ${lastCardId}` }).waitFor()
     expect(await board.card(lastCardId)).toMatchObject({ agent: 'well', useWorktree: false })
 
-    await page.getByRole('button', { name: 'Edit Nightly' }).click()
+    await actOn(page, 'Nightly', 'Edit')
     await dialog.getByRole('checkbox', { name: 'Enabled' }).uncheck()
     await dialog.getByRole('button', { name: 'Remove Ada' }).click()
     await dialog.getByRole('button', { name: 'Save' }).click()
@@ -63,7 +64,7 @@ describe.skipIf(noBrowser !== undefined)('schedules, in the browser', () => {
       template: { assigneeIds: [], agent: 'well' },
     })
 
-    await page.getByRole('button', { name: 'Delete Nightly' }).click()
+    await actOn(page, 'Nightly', 'Delete')
     await page.getByRole('alertdialog').getByRole('button', { name: 'Delete', exact: true }).click()
     await page.getByText('No schedules.').waitFor()
     expect(await list()).toEqual([])
@@ -75,6 +76,13 @@ describe.skipIf(noBrowser !== undefined)('schedules, in the browser', () => {
     const press = async (name: string) => {
       const button = page.getByRole('button', { name, exact: true })
       await button.focus()
+      await page.keyboard.press('Enter')
+    }
+    const act = async (action: string) => {
+      await press('Actions for Weekly')
+      // The first action has the focus, and letters move it.
+      await page.getByRole('menuitem', { name: 'Edit' }).and(page.locator(':focus')).waitFor()
+      await page.keyboard.type(action)
       await page.keyboard.press('Enter')
     }
     await press('New schedule')
@@ -92,19 +100,19 @@ describe.skipIf(noBrowser !== undefined)('schedules, in the browser', () => {
     await page.getByRole('listitem').filter({ hasText: 'Weekly' }).waitFor()
     expect((await list())[0]).toMatchObject({ name: 'Weekly', everySecs: 86_400, template: { title: 'Tidy up' } })
 
-    await press('Run now: Weekly')
+    await act('Run')
     await page.getByText('Added "Tidy up"').waitFor()
-    await press('Edit Weekly')
+    await act('Edit')
     await dialog.getByRole('checkbox', { name: 'Enabled' }).focus()
     await page.keyboard.press('Space')
     await page.keyboard.press('Enter')
     await page.getByRole('listitem').filter({ hasText: 'off' }).waitFor()
-    await press('Delete Weekly')
+    await act('Delete')
     await page.getByRole('alertdialog').getByRole('button', { name: 'Delete', exact: true }).waitFor()
     await page.keyboard.press('Escape')
     await dialog.waitFor({ state: 'detached' })
     expect(await list()).toHaveLength(1)
-    await press('Delete Weekly')
+    await act('Delete')
     await press('Delete')
     await page.getByText('No schedules.').waitFor()
   })

@@ -2,9 +2,7 @@ import type { Contract } from '../../../src/contract/index.ts'
 import type { Output } from '../../../src/contract/route.ts'
 import { useLoad } from '../app/load.ts'
 import { client } from '../app/session.ts'
-import { Button } from '../ui/Button.tsx'
-import { confirm } from '../ui/confirm.tsx'
-import { Rows } from '../ui/Rows.tsx'
+import { ResourceSection, type ResourceRow } from '../ui/ResourceSection.tsx'
 import { usePoll } from '../ui/usePoll.ts'
 
 type Provider = Output<Contract['agents']['providers']>[number]
@@ -19,60 +17,52 @@ export function Agents() {
   const isChecking = loaded.value?.some(({ check }) => check?.status === 'running') ?? false
   usePoll(isChecking, 1000, loaded.reload)
   return (
-    <>
-      <p>A check starts and stops the program without a model request. Greet sends a short request to the model.</p>
-      <Rows of={loaded} label="Agents">
-        {agent => <AgentRow agent={agent} reload={loaded.reload} />}
-      </Rows>
-    </>
+    <ResourceSection
+      of={loaded}
+      label="Agents"
+      about="A check starts and stops the program without a model request. Greet sends a short request to the model."
+      row={rowOf}
+    />
   )
 }
 
-function AgentRow({ agent, reload }: { agent: Provider; reload: () => Promise<void> }) {
-  const { id, name, installed, install, version, tried, signedIn, path, check } = agent
-  const run = async (greet: boolean) => {
-    await client.agents.check({ agent: id, greet })
-    await reload()
-  }
-  const greet = () =>
-    confirm({
-      title: `Greet ${name}`,
-      text: 'The agent starts and sends one sentence to its model, which costs up to a few thousand tokens.',
-      submit: 'Greet',
-      isDanger: false,
-      run: () => run(true),
-    })
+function rowOf({ id, name, installed, install, version, tried, signedIn, path, check }: Provider): ResourceRow {
   const isRunning = check?.status === 'running'
-  return (
-    <>
-      <div className="what">
-        <strong>{name}</strong>
-        <div className="dim">
-          {installed ? 'installed' : 'not installed'}
-          {version !== null && `, version ${version}`}
-          {tried !== null && version !== null && tried !== version && ` (tried with ${tried})`}
-          {signedIn !== null && (signedIn ? ', signed in' : ', not signed in')}
-        </div>
-        {path !== null && <code className="dim">{path}</code>}
-        {!installed && install !== null && (
+  return {
+    name,
+    badges: [!installed && 'not installed', signedIn === true && 'signed in', signedIn === false && 'not signed in'],
+    about: (
+      <>
+        {version !== null && `version ${version}`}
+        {tried !== null && version !== null && tried !== version && ` (tried with ${tried})`}
+        {path !== null && (
           <div>
-            Install with <code>{install}</code>
+            <code>{path}</code>
           </div>
         )}
-        {check && <Checked {...check} />}
-      </div>
-      {installed && (
-        <>
-          <Button aria-label={`Check ${name}`} disabled={isRunning} onClick={() => run(false)}>
-            Check
-          </Button>
-          <Button aria-label={`Greet ${name}: costs tokens`} disabled={isRunning} onClick={greet}>
-            Greet…
-          </Button>
-        </>
-      )}
-    </>
-  )
+        {!installed && install !== null && (
+          <>
+            Install with <code>{install}</code>
+          </>
+        )}
+      </>
+    ),
+    details: check && <Checked {...check} />,
+    actions: installed
+      ? [
+          { label: 'Check', isDisabled: isRunning, run: () => client.agents.check({ agent: id, greet: false }) },
+          {
+            label: 'Greet',
+            isDisabled: isRunning,
+            confirm: {
+              title: `Greet ${name}`,
+              text: 'The agent starts and sends one sentence to its model, which costs up to a few thousand tokens.',
+            },
+            run: () => client.agents.check({ agent: id, greet: true }),
+          },
+        ]
+      : [],
+  }
 }
 
 function Checked({ status, greeted, detail, inputTokens, outputTokens }: Check) {

@@ -2,62 +2,47 @@ import type { Contract } from '../../../src/contract/index.ts'
 import type { Output } from '../../../src/contract/route.ts'
 import { useLoad } from '../app/load.ts'
 import { client } from '../app/session.ts'
-import { Button } from '../ui/Button.tsx'
-import { confirm } from '../ui/confirm.tsx'
-import { FormDialog } from '../ui/FormDialog.tsx'
-import { Choice, linesOf, TextArea, TextInput, useFields } from '../ui/Inputs.tsx'
-import { Rows, useEditing, type EditProps } from '../ui/Rows.tsx'
+import { Choice, linesOf, TextArea, TextInput, type Fields } from '../ui/Inputs.tsx'
+import { ResourceSection, type ResourceForm } from '../ui/ResourceSection.tsx'
 
 type Profile = Output<Contract['agentProfiles']['list']>[number]
 
 /** The named configurations of agents. */
 export function Profiles() {
   const loaded = useLoad(() => client.agentProfiles.list(), [])
-  const editing = useEditing<Profile>(loaded)
-  const remove = ({ id, name }: Profile) =>
-    confirm({
-      title: `Delete profile ${name}`,
-      text: 'Cards, columns and projects that use this profile cannot start an agent until you select another one.',
-      submit: 'Delete',
-      run: async () => {
-        await client.agentProfiles.delete({ id })
-        await loaded.reload()
-      },
-    })
   return (
-    <>
-      <p>
-        A profile is an agent with its own command line, environment and model. You can select it for cards, columns and
-        projects.
-      </p>
-      <div className="tools">
-        <Button isMain icon="add" onClick={editing.add}>
-          New profile
-        </Button>
-      </div>
-      <Rows of={loaded} label="Agent profiles" empty="No profiles.">
-        {profile => (
+    <ResourceSection
+      of={loaded}
+      label="Agent profiles"
+      about="A profile is an agent with its own command line, environment and model, for cards, columns and projects."
+      empty="No profiles. Cards use agents with their default settings."
+      form={profileForm}
+      row={({ id, name, agent, model, mode, effort, environment, command, args }) => ({
+        name,
+        about: (
           <>
-            <div className="what">
-              <strong>{profile.name}</strong>
-              <div className="dim">
-                {[profile.agent, profile.model, profile.mode, profile.effort].filter(Boolean).join(' · ')}
-                {profile.environment.length > 0 && ` · sets ${profile.environment.join(', ')}`}
+            {[agent, model, mode, effort].filter(Boolean).join(' · ')}
+            {environment.length > 0 && ` · sets ${environment.join(', ')}`}
+            {command && (
+              <div>
+                <code>{[...command, ...(args ?? [])].join(' ')}</code>
               </div>
-              {profile.command && <code>{[...profile.command, ...(profile.args ?? [])].join(' ')}</code>}
-            </div>
-            <Button aria-label={`Edit ${profile.name}`} onClick={() => editing.edit(profile)}>
-              {' '}
-              Edit{' '}
-            </Button>
-            <Button isDanger aria-label={`Delete ${profile.name}`} onClick={() => remove(profile)}>
-              Delete
-            </Button>
+            )}
           </>
-        )}
-      </Rows>
-      {editing.isOpen && <ProfileDialog {...editing.dialog} profile={editing.edited} />}
-    </>
+        ),
+        actions: [
+          {
+            label: 'Delete',
+            isDanger: true,
+            confirm: {
+              title: `Delete profile ${name}`,
+              text: 'Cards, columns and projects that use this profile cannot start an agent until you select another one.',
+            },
+            run: () => client.agentProfiles.delete({ id }),
+          },
+        ],
+      })}
+    />
   )
 }
 
@@ -70,47 +55,44 @@ const environmentOf = (text: string): Record<string, string | null> =>
     }),
   )
 
-function ProfileDialog({ profile, onClose, onSaved }: EditProps & { profile?: Profile }) {
-  const agents = useLoad(() => client.agents.providers(), [])
-  const { values, bind } = useFields({
-    name: '',
-    agent: '',
-    command: profile?.command?.join('\n') ?? '',
-    args: profile?.args?.join('\n') ?? '',
-    environment: '',
-    model: profile?.model ?? '',
-    mode: profile?.mode ?? '',
-    effort: profile?.effort ?? '',
-  })
-  const save = async () => {
-    const { name, agent, model, mode, effort } = values
-    const command = linesOf(values.command)
-    const environment = environmentOf(values.environment)
+const initial = (profile: Profile | undefined) => ({
+  name: '',
+  agent: '',
+  command: profile?.command?.join('\n') ?? '',
+  args: profile?.args?.join('\n') ?? '',
+  environment: '',
+  model: profile?.model ?? '',
+  mode: profile?.mode ?? '',
+  effort: profile?.effort ?? '',
+})
+type Values = ReturnType<typeof initial>
+
+const profileForm: ResourceForm<Profile, Values> = {
+  noun: 'profile',
+  initial,
+  fields: (form, profile) => <ProfileFields {...form} profile={profile} />,
+  save: async ({ name, agent, model, mode, effort, ...texts }, profile) => {
+    const command = linesOf(texts.command)
+    const environment = environmentOf(texts.environment)
     const change = {
       command: command.length === 0 ? null : command,
-      args: linesOf(values.args),
+      args: linesOf(texts.args),
       model: model || null,
       mode: mode || null,
       effort: effort || null,
     }
-    if (profile) await client.agentProfiles.update({ id: profile.id, ...change, environment })
-    else
-      await client.agentProfiles.create({
-        name,
-        agent,
-        ...change,
-        environment: Object.fromEntries(Object.entries(environment).map(([key, value]) => [key, value ?? ''])),
-      })
-    await onSaved()
-  }
+    if (profile) return client.agentProfiles.update({ id: profile.id, ...change, environment })
+    const set = Object.fromEntries(Object.entries(environment).map(([key, value]) => [key, value ?? '']))
+    return client.agentProfiles.create({ name, agent, ...change, environment: set })
+  },
+}
+
+function ProfileFields({ bind, profile }: Fields<Values> & { profile: Profile | undefined }) {
+  const agents = useLoad(() => client.agents.providers(), [])
   const options = (agents.value ?? []).map(({ id, name }) => [id, name] as const)
+  const kept = profile?.environment ?? []
   return (
-    <FormDialog
-      title={profile ? `Profile ${profile.name}` : 'New profile'}
-      onClose={onClose}
-      submit="Save"
-      onSubmit={save}
-    >
+    <>
       {!profile && (
         <>
           <TextInput label="Name" required placeholder="fast" {...bind('name')} />
@@ -125,12 +107,12 @@ function ProfileDialog({ profile, onClose, onSaved }: EditProps & { profile?: Pr
       <TextArea label="Arguments" hint="One per line." {...bind('args')} />
       <TextArea
         label="Environment"
-        hint={`NAME=value, one per line. Values are stored encrypted and never shown.${profile && profile.environment.length > 0 ? ` Set: ${profile.environment.join(', ')}. These variables are kept. A name without a value removes the variable.` : ''}`}
+        hint={`NAME=value, one per line. Values are stored encrypted and never shown.${kept.length > 0 ? ` Set: ${kept.join(', ')}. These variables are kept. A name without a value removes the variable.` : ''}`}
         {...bind('environment')}
       />
       <TextInput label="Model" placeholder="the agent's default" {...bind('model')} />
       <TextInput label="Mode" placeholder="the agent's default" {...bind('mode')} />
       <TextInput label="Effort" placeholder="the agent's default" {...bind('effort')} />
-    </FormDialog>
+    </>
   )
 }

@@ -1,10 +1,8 @@
 import type { Loaded } from '../app/load.ts'
 import { client } from '../app/session.ts'
-import { Button } from '../ui/Button.tsx'
-import { confirm } from '../ui/confirm.tsx'
-import { Rows, useEditing } from '../ui/Rows.tsx'
+import { ResourceSection, type ResourceRow } from '../ui/ResourceSection.tsx'
 import { formatTime } from '../ui/Time.tsx'
-import { EditBudget, type Budget, type Scope } from './EditBudget.tsx'
+import { budgetForm, type Budget, type Scope } from './budgetForm.tsx'
 
 const periods = { day: 'today', month: 'this month', total: 'in total' }
 const states = { ok: 'within the limit', warned: '80% spent', exhausted: 'used up' }
@@ -18,6 +16,7 @@ const shownAmount = (amount: number, unit: Budget['unit']): string =>
 
 interface BudgetsProps {
   of: Loaded<Budget[]>
+  about?: string
   /** The scope of new budgets. */
   scope: Scope
   mayManage: boolean
@@ -26,75 +25,45 @@ interface BudgetsProps {
 }
 
 /** The budgets and the amounts spent. Managers can create, raise and delete budgets. */
-export function Budgets({ of, scope, mayManage, isOwn = () => true }: BudgetsProps) {
-  const editing = useEditing<Budget>(of)
-  return (
-    <>
-      <Rows of={of} label="Budgets" empty="No budgets." isStacked>
-        {budget => (
-          <BudgetRow
-            budget={budget}
-            reload={of.reload}
-            onEdit={mayManage && isOwn(budget) ? () => editing.edit(budget) : undefined}
-          />
-        )}
-      </Rows>
-      {mayManage && (
-        <div className="tools">
-          <Button icon="add" onClick={editing.add}>
-            New budget
-          </Button>
-        </div>
-      )}
-      {editing.isOpen && <EditBudget {...editing.dialog} scope={scope} budget={editing.edited} />}
-    </>
-  )
-}
+export const Budgets = ({ of, about, scope, mayManage, isOwn = () => true }: BudgetsProps) => (
+  <ResourceSection
+    of={of}
+    label="Budgets"
+    about={about}
+    empty="No budgets. Agents can use any amount."
+    mayEdit={mayManage}
+    row={budget => rowOf(budget, mayManage && isOwn(budget))}
+    form={budgetForm(scope)}
+  />
+)
 
-interface RowProps {
-  budget: Budget
-  reload: () => Promise<void>
-  onEdit: (() => void) | undefined
-}
-
-function BudgetRow({ budget, reload, onEdit }: RowProps) {
-  const { id, scope, scopeName, unit, unknownRuns, resetsAt, state } = budget
-  const what = `${scopes[scope]} ${scopeName}`
-  const remove = () =>
-    confirm({
-      title: `Delete budget of ${what}`,
-      text: 'Agents in this scope are no longer limited. Paused agents continue.',
-      submit: 'Delete budget',
-      run: async () => {
-        await client.budgets.delete({ id })
-        await reload()
+function rowOf(budget: Budget, isEditable: boolean): ResourceRow {
+  const { id, scope, scopeName, unit, unknownRuns, resetsAt } = budget
+  const name = `${scopes[scope]} ${scopeName}`
+  return {
+    name,
+    isEditable,
+    about: (
+      <>
+        {resetsAt === null ? 'Does not reset.' : `Resets at ${formatTime(resetsAt)}.`}
+        {unknownRuns > 0 &&
+          ` ${unknownRuns === 1 ? 'One run is' : `${unknownRuns} runs are`} not included: ${unit === 'usd' ? 'the cost is unknown' : 'the tokens are unknown'}.`}
+      </>
+    ),
+    details: <Spent budget={budget} />,
+    actions: [
+      isEditable && {
+        label: 'Delete',
+        isDanger: true,
+        confirm: {
+          title: `Delete budget of ${name}`,
+          text: 'Agents in this scope are no longer limited. Paused agents continue.',
+          submit: 'Delete budget',
+        },
+        run: () => client.budgets.delete({ id }),
       },
-    })
-  return (
-    <>
-      <div className="head">
-        <div className="what">
-          <strong>{what}</strong>
-          <Spent budget={budget} />
-          <p className="dim">
-            {resetsAt === null ? 'Does not reset.' : `Resets at ${formatTime(resetsAt)}.`}
-            {unknownRuns > 0 &&
-              ` ${unknownRuns === 1 ? 'One run is' : `${unknownRuns} runs are`} not included: ${unit === 'usd' ? 'the cost is unknown' : 'the tokens are unknown'}.`}
-          </p>
-        </div>
-        {onEdit && (
-          <div className="tools">
-            <Button isMain={state === 'exhausted'} aria-label={`Change budget of ${what}`} onClick={onEdit}>
-              {state === 'exhausted' ? 'Raise' : 'Change'}
-            </Button>
-            <Button isDanger aria-label={`Delete budget of ${what}`} onClick={remove}>
-              Delete
-            </Button>
-          </div>
-        )}
-      </div>
-    </>
-  )
+    ],
+  }
 }
 
 /** The amount spent: a bar, and the same value as text. */

@@ -3,9 +3,10 @@ import { useLoad } from '../app/load.ts'
 import { useProject } from '../app/projects.ts'
 import { client } from '../app/session.ts'
 import { Button } from '../ui/Button.tsx'
+import { ResourceDialog } from '../ui/ResourceSection.tsx'
 import { formatTime } from '../ui/Time.tsx'
 import { Spent } from './Budgets.tsx'
-import { EditBudget, type Budget } from './EditBudget.tsx'
+import { budgetForm, type Budget } from './budgetForm.tsx'
 
 /** Shows which budget a card waits for. Budget managers can raise it there. */
 export function PausedByBudget({ projectId, cardId }: { projectId: string; cardId: string }) {
@@ -36,9 +37,10 @@ export function PausedByBudget({ projectId, cardId }: { projectId: string; cardI
         </div>
       ))}
       {raised && (
-        <EditBudget
-          scope={raised}
-          budget={raised}
+        <ResourceDialog
+          form={budgetForm(raised)}
+          resource={raised}
+          name={raised.scopeName}
           onClose={close}
           onSaved={async () => {
             close()

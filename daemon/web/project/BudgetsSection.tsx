@@ -9,12 +9,9 @@ export function BudgetsSection({ project, mayManage }: SectionProps) {
   const list = useLoad(() => client.budgets.listProject({ projectId: project.id }), [project.id])
   return (
     <>
-      <p>
-        At 80% of a budget, people are notified. When a budget is exhausted, its agents are paused until you raise the
-        limit or the budget resets.
-      </p>
       <Budgets
         of={list}
+        about="People are notified at 80% of a budget. A used up budget pauses its agents until it resets or you raise it."
         scope={{ scope: 'project', scopeId: project.id }}
         mayManage={mayManage}
         isOwn={({ scope }) => scope === 'project' || scope === 'card'}

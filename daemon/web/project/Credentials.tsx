@@ -1,75 +1,54 @@
 import { useState } from 'react'
+import { useLoad } from '../app/load.ts'
 import { showMessage } from '../app/messages.ts'
 import { client } from '../app/session.ts'
-import { useLoad } from '../app/load.ts'
 import { Button } from '../ui/Button.tsx'
-import { confirm } from '../ui/confirm.tsx'
-import { Rows, useEditing } from '../ui/Rows.tsx'
+import { ResourceSection, type ResourceRow } from '../ui/ResourceSection.tsx'
+import { credentialForm } from './credentialForm.tsx'
 import { CredentialUsage } from './CredentialUsage.tsx'
-import { EditCredential } from './EditCredential.tsx'
 import { DeviceSignIn } from './DeviceSignIn.tsx'
 import type { Credential } from './records.ts'
 import type { SectionProps } from './sectionProps.ts'
 
 /** The person's own credentials with providers of models, and which of them the project's agents use. */
 export function CredentialsSection(props: SectionProps) {
-  const { project } = props
+  const { credentialId } = props.project
   const list = useLoad(() => client.credentials.list(), [])
-  const editing = useEditing<Credential>(list)
   const [isSigningIn, setSigningIn] = useState(false)
   const [used, setUsed] = useState<Credential>()
   const signedIn = () => {
     setSigningIn(false)
     void list.reload()
   }
-  const belongsToOtherUser =
-    project.credentialId !== null && list.value?.every(({ id }) => id !== project.credentialId) === true
+  const belongsToOtherUser = credentialId !== null && list.value?.every(({ id }) => id !== credentialId) === true
   return (
     <>
-      <p>
-        Agents use credentials to access their models. Only you can see your credentials. Agents of a project can also
-        use a credential that you select for the project. Keys are stored encrypted.
-      </p>
-      <div className="tools">
-        <Button isMain icon="add" onClick={editing.add}>
-          Add key
-        </Button>
-        <Button icon="person" onClick={() => setSigningIn(true)}>
-          Sign in with a device code
-        </Button>
-      </div>
-      <Rows
+      <ResourceSection
         of={list}
         label="Credentials"
+        about="Agents use credentials to access their models. Only you can see your credentials, and the server stores keys encrypted."
         empty="No credentials. Agents use the credentials of the server's account."
         after={belongsToOtherUser && <li>The project uses another person’s credential.</li>}
-      >
-        {credential => (
-          <CredentialRow
-            {...props}
-            credential={credential}
-            onEdit={() => editing.edit(credential)}
-            onUsage={() => setUsed(credential)}
-            reload={list.reload}
-          />
+        row={credential => rowOf(credential, props, setUsed)}
+        form={credentialForm}
+        tools={() => (
+          <Button icon="person" onClick={() => setSigningIn(true)}>
+            Sign in with a device code
+          </Button>
         )}
-      </Rows>
-      {editing.isOpen && <EditCredential {...editing.dialog} credential={editing.edited} />}
+      />
       {used && <CredentialUsage credential={used} onClose={() => setUsed(undefined)} />}
       {isSigningIn && <DeviceSignIn onClose={signedIn} />}
     </>
   )
 }
 
-interface RowProps extends SectionProps {
-  credential: Credential
-  onEdit: () => void
-  onUsage: () => void
-  reload: () => Promise<void>
-}
-
-function CredentialRow({ project, mayManage, onChange, credential, onEdit, onUsage, reload }: RowProps) {
-  const { id, name, provider, baseUrl, kind, headers, models } = credential
+function rowOf(
+  { id, ...credential }: Credential,
+  { project, mayManage, onChange }: SectionProps,
+  showUsage: (credential: Credential) => void,
+): ResourceRow {
+  const { name, provider, baseUrl, kind, headers, models } = credential
   const isUsed = project.credentialId === id
   const choose = async () => {
     const credentialId = isUsed ? null : id
@@ -82,48 +61,35 @@ function CredentialRow({ project, mayManage, onChange, credential, onEdit, onUsa
     if (!valid) throw new Error(`${name} is invalid${detail ? `: ${detail}` : '.'}`)
     showMessage(`${name} is valid.`)
   }
-  const remove = () =>
-    confirm({
-      title: `Delete ${name}`,
-      text: 'Agents that used this credential fall back to the credential of their project, their organization or the server.',
-      submit: 'Delete',
-      run: async () => {
-        await client.credentials.delete({ id })
-        if (isUsed) onChange({ ...project, credentialId: null })
-        await reload()
+  const remove = async () => {
+    await client.credentials.delete({ id })
+    if (isUsed) onChange({ ...project, credentialId: null })
+  }
+  return {
+    name,
+    badges: [provider],
+    status: isUsed && <span className="status completed">used by this project</span>,
+    about: [
+      kind === 'oauth' ? 'signed in' : 'key',
+      baseUrl,
+      headers.length > 0 && `headers ${headers.join(', ')}`,
+      models.join(', '),
+    ]
+      .filter(Boolean)
+      .join(' · '),
+    actions: [
+      mayManage && { label: isUsed ? 'Stop using in project' : 'Use in project', run: choose },
+      { label: 'Check', run: verify },
+      { label: 'Usage', run: () => showUsage({ id, ...credential }) },
+      {
+        label: 'Delete',
+        isDanger: true,
+        confirm: {
+          title: `Delete ${name}`,
+          text: 'Agents that used this credential fall back to the credential of their project, their organization or the server.',
+        },
+        run: remove,
       },
-    })
-  return (
-    <>
-      <div className="what">
-        <strong>{name}</strong> <span className="label">{provider}</span>{' '}
-        {isUsed && <span className="status completed">used by this project</span>}
-        <div className="dim">
-          {kind === 'oauth' ? 'signed in' : 'key'}
-          {baseUrl && ` · ${baseUrl}`}
-          {headers.length > 0 && ` · headers ${headers.join(', ')}`}
-          {models.length > 0 && ` · ${models.join(', ')}`}
-        </div>
-      </div>
-      <div className="tools">
-        {mayManage && (
-          <Button onClick={choose} aria-label={isUsed ? `Stop using ${name}` : `Use in project: ${name}`}>
-            {isUsed ? 'Stop using' : 'Use in project'}
-          </Button>
-        )}
-        <Button onClick={verify} aria-label={`Check ${name}`}>
-          Check
-        </Button>
-        <Button onClick={onUsage} aria-label={`Usage of ${name}`}>
-          Usage
-        </Button>
-        <Button onClick={onEdit} aria-label={`Edit ${name}`}>
-          Edit
-        </Button>
-        <Button isDanger onClick={remove} aria-label={`Delete ${name}`}>
-          Delete
-        </Button>
-      </div>
-    </>
-  )
+    ],
+  }
 }

@@ -10,7 +10,7 @@ import { Choice, TextInput, useFields } from '../ui/Inputs.tsx'
 import { Secret } from '../ui/Secret.tsx'
 import { formatTime } from '../ui/Time.tsx'
 import { usePoll } from '../ui/usePoll.ts'
-import { modelProviders, type ProviderOfModels } from './EditCredential.tsx'
+import { modelProviders, type ProviderOfModels } from './credentialForm.tsx'
 
 type Begun = Output<Contract['credentials']['initOauth']>
 type Status = Output<Contract['credentials']['oauthStatus']>['status']

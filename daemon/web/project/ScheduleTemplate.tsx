@@ -1,7 +1,7 @@
 import { choiceOptions } from '../card/choiceOptions.ts'
 import { useLoad } from '../app/load.ts'
 import { client } from '../app/session.ts'
-import { Check, Choice, TextArea, TextInput, type useFields } from '../ui/Inputs.tsx'
+import { Check, Choice, TextArea, TextInput, type Fields } from '../ui/Inputs.tsx'
 import { PeopleField } from './PeopleField.tsx'
 import type { Schedule } from './records.ts'
 
@@ -45,7 +45,7 @@ export const templateOf = ({
   autoMode,
 })
 
-type Bind = ReturnType<typeof useFields<TemplateValues>>['bind']
+type Bind = Fields<TemplateValues>['bind']
 const choicesOf = (of: readonly { id: string; name: string }[] = []) => of.map(({ id, name }) => [id, name] as const)
 
 /** The fields of a schedule's cards. */

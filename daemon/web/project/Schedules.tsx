@@ -1,110 +1,67 @@
-import { useEffect } from 'react'
 import { shownInterval } from '../../../src/boardModel/intervals.ts'
-import { followProject } from '../app/live.ts'
+import { useLoad } from '../app/load.ts'
 import { showMessage } from '../app/messages.ts'
 import { hrefOf, navigate } from '../app/router.ts'
 import { client } from '../app/session.ts'
-import { useLoad, type Loaded } from '../app/load.ts'
-import { Button } from '../ui/Button.tsx'
-import { confirm } from '../ui/confirm.tsx'
-import { Rows, useEditing } from '../ui/Rows.tsx'
+import { ResourceSection, type ResourceRow } from '../ui/ResourceSection.tsx'
 import { formatTime, Time, useNow } from '../ui/Time.tsx'
 import type { Schedule } from './records.ts'
+import { scheduleForm } from './scheduleForm.tsx'
 import type { SectionProps } from './sectionProps.ts'
-import { ScheduleForm } from './ScheduleForm.tsx'
+import { useProjectEvents } from './useProjectEvents.ts'
 
 /** The schedules, which create cards repeatedly. */
-export function SchedulesSection(props: SectionProps) {
-  const { project, mayWork } = props
-  const list = useLoad(() => client.schedules.list({ projectId: project.id }), [project.id])
-  useEvents(project.id, list)
-  const editing = useEditing<Schedule>(list)
+export function SchedulesSection({ project: { id: projectId }, mayWork }: SectionProps) {
+  const list = useLoad(() => client.schedules.list({ projectId }), [projectId])
+  useProjectEvents(projectId, list.reload, 'schedule.')
   return (
-    <>
-      <p>A schedule creates a card at set times, with the permissions of the person who created it.</p>
-      {mayWork && (
-        <div className="tools">
-          <Button isMain icon="add" onClick={editing.add}>
-            New schedule
-          </Button>
-        </div>
-      )}
-      <Rows of={list} label="Schedules" empty="No schedules.">
-        {schedule => (
-          <ScheduleRow {...props} schedule={schedule} reload={list.reload} onEdit={() => editing.edit(schedule)} />
-        )}
-      </Rows>
-      {editing.isOpen && <ScheduleForm project={project} {...editing.dialog} schedule={editing.edited} />}
-    </>
+    <ResourceSection
+      of={list}
+      label="Schedules"
+      about="A schedule creates a card at set times, with the permissions of the person who created it."
+      empty="No schedules. Add one for work that repeats, for example a weekly report."
+      mayEdit={mayWork}
+      row={schedule => rowOf(schedule, mayWork)}
+      form={scheduleForm(projectId)}
+    />
   )
 }
 
-function useEvents(projectId: string, { reload }: Loaded<Schedule[]>): void {
-  useEffect(
-    () =>
-      followProject(
-        projectId,
-        events => {
-          if (events.some(({ type }) => type === 'resync' || type.startsWith('schedule.'))) void reload()
-        },
-        () => void reload(),
-      ),
-    [projectId, reload],
-  )
-}
-
-interface RowProps extends SectionProps {
-  schedule: Schedule
-  reload: () => Promise<void>
-  onEdit: () => void
-}
-
-function ScheduleRow({ project, mayWork, schedule, reload, onEdit }: RowProps) {
-  const { name, enabled, disabledReason, template, createdBy } = schedule
-  const place = { projectId: project.id, scheduleId: schedule.id }
+function rowOf(schedule: Schedule, mayWork: boolean): ResourceRow {
+  const { id: scheduleId, projectId, name, enabled, disabledReason, template, createdBy } = schedule
+  const place = { projectId, scheduleId }
   const run = async () => {
     const { id: cardId, title } = await client.schedules.run(place)
-    await reload()
-    const open = () => navigate({ name: 'card', projectId: project.id, cardId })
+    const open = () => navigate({ name: 'card', projectId, cardId })
     showMessage(`Added "${title}".`, { label: 'Open', run: open })
   }
-  const remove = () =>
-    confirm({
-      title: `Delete ${name}`,
-      text: 'The schedule creates no more cards. Existing cards remain.',
-      submit: 'Delete',
-      run: async () => {
-        await client.schedules.delete(place)
-        await reload()
-      },
-    })
-  return (
-    <>
-      <div className="what">
-        <strong>{name}</strong> {!enabled && <span className="label">off</span>}
-        <div>{template.title}</div>
-        {disabledReason && <div className="error">Disabled: {disabledReason}</div>}
+  return {
+    name,
+    badges: [!enabled && 'off'],
+    error: disabledReason && `Disabled: ${disabledReason}`,
+    about: (
+      <>
+        {template.title}
         <Runs schedule={schedule} />
-        <div className="dim">
-          {whenOf(schedule)}
-          {createdBy && ` · permissions of ${createdBy.keyName ?? createdBy.displayName ?? 'a deleted account'}`}
-        </div>
-      </div>
-      {mayWork && (
-        <div className="tools">
-          <Button icon="run" onClick={run} aria-label={`Run now: ${name}`}>
-            Run now
-          </Button>
-          <Button onClick={onEdit} aria-label={`Edit ${name}`}>
-            Edit
-          </Button>
-          <Button isDanger onClick={remove} aria-label={`Delete ${name}`}>
-            Delete
-          </Button>
-        </div>
-      )}
-    </>
-  )
+        {whenOf(schedule)}
+        {createdBy && ` · permissions of ${createdBy.keyName ?? createdBy.displayName ?? 'a deleted account'}`}
+      </>
+    ),
+    actions: mayWork
+      ? [
+          { label: 'Run now', run },
+          {
+            label: 'Delete',
+            isDanger: true,
+            confirm: {
+              title: `Delete ${name}`,
+              text: 'The schedule creates no more cards. Existing cards remain.',
+            },
+            run: () => client.schedules.delete(place),
+          },
+        ]
+      : [],
+  }
 }
 
 const whenOf = ({ cron, everySecs, timeZone }: Schedule): string =>

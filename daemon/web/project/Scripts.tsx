@@ -3,59 +3,99 @@ import type { Contract } from '../../../src/contract/index.ts'
 import type { EventData } from '../../../src/contract/server/events.ts'
 import type { Output } from '../../../src/contract/route.ts'
 import { followProject } from '../app/live.ts'
-import { client } from '../app/session.ts'
 import { useLoad } from '../app/load.ts'
+import { client } from '../app/session.ts'
 import { Button } from '../ui/Button.tsx'
-import { confirm } from '../ui/confirm.tsx'
-import { FormDialog } from '../ui/FormDialog.tsx'
-import { TextArea, TextInput, useFields } from '../ui/Inputs.tsx'
-import { Rows, useEditing, type EditProps } from '../ui/Rows.tsx'
+import { TextArea, TextInput } from '../ui/Inputs.tsx'
+import { ResourceSection, type ResourceForm } from '../ui/ResourceSection.tsx'
 import type { SectionProps } from './sectionProps.ts'
 import { ScriptRun, type Run } from './ScriptRun.tsx'
 
 type Script = Output<Contract['scripts']['list']>[number]
 
 /** The project's shell commands, and their latest runs. */
-export function ScriptsSection(props: SectionProps) {
-  const { project, mayWork } = props
-  const list = useLoad(() => client.scripts.list({ projectId: project.id }), [project.id])
-  const [runs, setRun] = useRuns(project.id)
-  const editing = useEditing<Script>(list)
-  const reorder = async (ids: string[]) => list.set(await client.scripts.reorder({ projectId: project.id, ids }))
+export function ScriptsSection({ project: { id: projectId, path }, mayWork }: SectionProps) {
+  const list = useLoad(() => client.scripts.list({ projectId }), [projectId])
+  const [runs, setRun] = useRuns(projectId)
+  const rowOf = ({ id: scriptId, name, command }: Script) => {
+    const place = { projectId, scriptId }
+    const run = runs.get(scriptId)
+    const isRunning = run?.status === 'running'
+    return {
+      name,
+      control: mayWork && (
+        <Button
+          icon={isRunning ? 'stop' : 'run'}
+          aria-label={`${isRunning ? 'Stop' : 'Run'} ${name}`}
+          onClick={async () => setRun(await (isRunning ? client.scripts.cancel(place) : client.scripts.run(place)))}
+        >
+          {isRunning ? 'Stop' : 'Run'}
+        </Button>
+      ),
+      details: (
+        <>
+          <pre className="printed" tabIndex={0} aria-label={`Command of ${name}`}>
+            {command}
+          </pre>
+          {run && run.status !== 'idle' && <ScriptRun projectId={projectId} name={name} run={run} onRun={setRun} />}
+        </>
+      ),
+      actions: [
+        mayWork && {
+          label: 'Delete',
+          isDanger: true,
+          confirm: {
+            title: `Delete ${name}`,
+            text: isRunning
+              ? 'The current run is stopped with all of its processes.'
+              : 'This permanently deletes the command.',
+          },
+          run: () => client.scripts.delete(place),
+        },
+      ],
+    }
+  }
   return (
-    <>
-      <p>
-        Shell commands that run in <code>{project.path}</code> with the permissions of the server.
-      </p>
-      {mayWork && (
-        <div className="tools">
-          <Button isMain icon="add" onClick={editing.add}>
-            New script
-          </Button>
-        </div>
-      )}
-      <Rows of={list} label="Scripts" empty="No scripts." isStacked>
-        {(script, at, scripts) => (
-          <ScriptRow
-            {...props}
-            script={script}
-            run={runs.get(script.id)}
-            onRun={setRun}
-            onEdit={() => editing.edit(script)}
-            onUp={at === 0 ? undefined : () => reorder(moveUp(scripts, at))}
-            reload={list.reload}
-          />
-        )}
-      </Rows>
-      {editing.isOpen && <Edit {...props} {...editing.dialog} script={editing.edited} />}
-    </>
+    <ResourceSection
+      of={list}
+      label="Scripts"
+      about={
+        <>
+          Shell commands that run in <code>{path}</code> with the permissions of the server.
+        </>
+      }
+      empty="No scripts. Add a command that people run often, for example a deployment."
+      mayEdit={mayWork}
+      reorder={ids => client.scripts.reorder({ projectId, ids })}
+      row={rowOf}
+      form={formOf(projectId)}
+    />
   )
 }
 
-const moveUp = (scripts: readonly Script[], at: number): string[] => {
-  const ids = scripts.map(({ id }) => id)
-  return ids.toSpliced(at - 1, 2, ids[at]!, ids[at - 1]!)
-}
+const formOf = (projectId: string): ResourceForm<Script, { name: string; command: string }> => ({
+  noun: 'script',
+  isWide: true,
+  initial: script => ({ name: script?.name ?? '', command: script?.command ?? '' }),
+  save: (values, script) =>
+    script
+      ? client.scripts.update({ projectId, scriptId: script.id, ...values })
+      : client.scripts.create({ projectId, ...values }),
+  fields: ({ bind }, script) => (
+    <>
+      <TextInput label="Name" required maxLength={200} {...bind('name')} />
+      <TextArea
+        label="Shell command"
+        required
+        rows={6}
+        className="mono"
+        spellCheck={false}
+        hint={script ? 'A script that is running keeps its previous command.' : undefined}
+        {...bind('command')}
+      />
+    </>
+  ),
+})
 
 /** The latest run of each script, updated by events. */
 function useRuns(projectId: string): [ReadonlyMap<string, Run>, (run: Run) => void] {
@@ -78,96 +118,4 @@ function useRuns(projectId: string): [ReadonlyMap<string, Run>, (run: Run) => vo
     )
   }, [projectId])
   return [runs, setRun]
-}
-
-interface RowProps extends SectionProps {
-  script: Script
-  run: Run | undefined
-  onRun: (run: Run) => void
-  onEdit: () => void
-  onUp: (() => Promise<void>) | undefined
-  reload: () => Promise<void>
-}
-
-function ScriptRow({ project, mayWork, script, run, onRun, onEdit, onUp, reload }: RowProps) {
-  const place = { projectId: project.id, scriptId: script.id }
-  const isRunning = run?.status === 'running'
-  const remove = () =>
-    confirm({
-      title: `Delete ${script.name}`,
-      text: isRunning
-        ? 'The current run is stopped with all of its processes.'
-        : 'This permanently deletes the command.',
-      submit: 'Delete',
-      run: async () => {
-        await client.scripts.delete(place)
-        await reload()
-      },
-    })
-  return (
-    <>
-      <div className="head">
-        <div className="what">
-          <strong>{script.name}</strong>
-          <pre className="printed" tabIndex={0} aria-label={`Command of ${script.name}`}>
-            {script.command}
-          </pre>
-        </div>
-        {mayWork && (
-          <div className="tools">
-            {isRunning ? (
-              <Button
-                icon="stop"
-                onClick={async () => onRun(await client.scripts.cancel(place))}
-                aria-label={`Stop ${script.name}`}
-              >
-                Stop
-              </Button>
-            ) : (
-              <Button
-                icon="run"
-                onClick={async () => onRun(await client.scripts.run(place))}
-                aria-label={`Run ${script.name}`}
-              >
-                Run
-              </Button>
-            )}
-            {onUp && <Button isPlain icon="up" label={`Move ${script.name} up`} onClick={onUp} />}
-            <Button isPlain icon="edit" label={`Edit ${script.name}`} onClick={onEdit} />
-            <Button isPlain icon="trash" label={`Delete ${script.name}`} onClick={remove} />
-          </div>
-        )}
-      </div>
-      {run && run.status !== 'idle' && <ScriptRun projectId={project.id} name={script.name} run={run} onRun={onRun} />}
-    </>
-  )
-}
-
-function Edit({ project, script, onClose, onSaved }: SectionProps & EditProps & { script?: Script }) {
-  const { values, bind } = useFields({ name: script?.name ?? '', command: script?.command ?? '' })
-  const save = async () => {
-    if (script) await client.scripts.update({ projectId: project.id, scriptId: script.id, ...values })
-    else await client.scripts.create({ projectId: project.id, ...values })
-    await onSaved()
-  }
-  return (
-    <FormDialog
-      title={script ? `Edit ${script.name}` : 'New script'}
-      kind="wide"
-      onClose={onClose}
-      submit={script ? 'Save' : 'Add the script'}
-      onSubmit={save}
-    >
-      <TextInput label="Name" required maxLength={200} {...bind('name')} />
-      <TextArea
-        label="Shell command"
-        required
-        rows={6}
-        className="mono"
-        spellCheck={false}
-        hint={script ? 'A script that is running keeps its previous command.' : undefined}
-        {...bind('command')}
-      />
-    </FormDialog>
-  )
 }

@@ -3,17 +3,13 @@ import type { Output } from '../../../src/contract/route.ts'
 import { client } from '../app/session.ts'
 import { useLoad } from '../app/load.ts'
 import { Button } from '../ui/Button.tsx'
-import { confirm } from '../ui/confirm.tsx'
 import { ColumnLimit } from '../board/ColumnLimit.tsx'
-import { FormDialog } from '../ui/FormDialog.tsx'
-import { Check, Choice, TextArea, TextInput, useFields } from '../ui/Inputs.tsx'
-import { Rows, useEditing, type EditProps } from '../ui/Rows.tsx'
+import { Check, Choice, TextArea, TextInput } from '../ui/Inputs.tsx'
+import { ResourceSection, type ResourceForm } from '../ui/ResourceSection.tsx'
 import type { SectionProps } from './sectionProps.ts'
 
 type Template = Output<Contract['templates']['list']>[number]
 type Column = Template['columns'][number]
-/** The initial value of an editor: a template, or the columns of a board without a template. */
-type Draft = Omit<Template, 'id'> & { id?: string }
 
 const columnTypes = [
   ['backlog', 'backlog: waits'],
@@ -29,103 +25,71 @@ const usual: readonly Column[] = [
 ]
 
 /** Column templates for new boards. */
-export function TemplatesSection(props: SectionProps) {
-  const { project } = props
+export function TemplatesSection({ project: { id: projectId }, me }: SectionProps) {
   const list = useLoad(() => client.templates.list(), [])
-  const boards = useLoad(() => client.boards.list({ projectId: project.id }), [project.id])
-  const editing = useEditing<Draft>(list)
-  const begin = (name: string, columns: readonly Column[]) =>
-    editing.edit({ name, columns: [...columns], shared: false, builtin: false })
+  const boards = useLoad(() => client.boards.list({ projectId }), [projectId])
+  const draftOf = (name: string, columns: readonly Column[]): Template => ({
+    id: '',
+    name,
+    columns: [...columns],
+    shared: false,
+    builtin: false,
+  })
   return (
-    <>
-      <p>A new board starts with the columns of a template. Your templates are available in all of your projects.</p>
-      <div className="tools">
-        <Button isMain icon="add" onClick={() => begin('', usual)}>
-          New template
-        </Button>
-        {boards.value?.map(({ id, name }) => (
+    <ResourceSection
+      of={list}
+      label="Templates"
+      about="A new board starts with the columns of a template. Your templates are available in all of your projects."
+      row={(template, edit) => {
+        const { id, name, builtin, shared, columns } = template
+        // Only admins edit shared templates. The list does not include the owner, so the server checks it.
+        const mayEdit = !builtin && (!shared || me.role !== 'user')
+        return {
+          name,
+          badges: [builtin && 'built in', shared && 'shared with all'],
+          about: columns.map(column => column.name).join(' → '),
+          isEditable: mayEdit,
+          actions: [
+            { label: 'Copy', run: () => edit(draftOf(`${name} (copy)`, columns)) },
+            mayEdit && {
+              label: 'Delete',
+              isDanger: true,
+              confirm: { title: `Delete ${name}`, text: 'Existing boards are unchanged.' },
+              run: () => client.templates.delete({ id }),
+            },
+          ],
+        }
+      }}
+      form={formOf(me.role !== 'user')}
+      tools={edit =>
+        boards.value?.map(({ id, name }) => (
           <Button
             key={id}
-            onClick={async () => begin(name, await client.columns.list({ projectId: project.id, boardId: Number(id) }))}
+            onClick={async () => edit(draftOf(name, await client.columns.list({ projectId, boardId: Number(id) })))}
           >
             From board {name}
           </Button>
-        ))}
-      </div>
-      <Rows of={list} label="Templates">
-        {template => (
-          <TemplateRow
-            template={template}
-            // Only admins edit shared templates. The list does not include the owner, so the server checks it.
-            mayEdit={!template.builtin && (!template.shared || props.me.role !== 'user')}
-            onEdit={() => editing.edit(template)}
-            onCopy={() => begin(`${template.name} (copy)`, template.columns)}
-            reload={list.reload}
-          />
-        )}
-      </Rows>
-      {editing.edited && <Edit {...props} {...editing.dialog} template={editing.edited} />}
-    </>
+        ))
+      }
+    />
   )
 }
 
-function TemplateRow({
-  template,
-  mayEdit,
-  onEdit,
-  onCopy,
-  reload,
-}: {
-  template: Template
-  mayEdit: boolean
-  onEdit: () => void
-  onCopy: () => void
-  reload: () => Promise<void>
-}) {
-  const { name, builtin, shared, columns } = template
-  const remove = () =>
-    confirm({
-      title: `Delete ${name}`,
-      text: 'Existing boards are unchanged.',
-      submit: 'Delete',
-      run: async () => {
-        await client.templates.delete({ id: template.id })
-        await reload()
-      },
-    })
-  return (
-    <>
-      <div className="what">
-        <strong>{name}</strong> {builtin && <span className="label">built in</span>}{' '}
-        {shared && <span className="label">shared with all</span>}
-        <div className="dim">{columns.map(column => column.name).join(' → ')}</div>
-      </div>
-      <Button onClick={onCopy} aria-label={`Copy ${name}`}>
-        Copy
-      </Button>
-      {mayEdit && (
-        <>
-          <Button onClick={onEdit} aria-label={`Edit ${name}`}>
-            Edit
-          </Button>
-          <Button isDanger onClick={remove} aria-label={`Delete ${name}`}>
-            Delete
-          </Button>
-        </>
-      )}
-    </>
-  )
+interface Values {
+  name: string
+  shared: boolean
+  columns: readonly Column[]
 }
 
-function Edit({ me, template, onClose, onSaved }: SectionProps & EditProps & { template: Draft }) {
-  const { values, bind, setValues } = useFields({
-    name: template.name,
-    shared: template.shared,
-    columns: template.columns as readonly Column[],
-  })
-  const change = (at: number, column?: Column) =>
-    setValues(before => ({ ...before, columns: before.columns.toSpliced(at, 1, ...(column ? [column] : [])) }))
-  const save = async () => {
+const formOf = (mayShare: boolean): ResourceForm<Template, Values> => ({
+  noun: 'template',
+  isWide: true,
+  initial: template => ({
+    name: template?.name ?? '',
+    shared: template?.shared ?? false,
+    columns: template?.columns ?? usual,
+  }),
+  save: (values, template) => {
     const sent = {
       ...values,
       columns: values.columns.map(({ name, columnType, prompt, wipLimit, pull }) => ({
@@ -136,37 +100,33 @@ function Edit({ me, template, onClose, onSaved }: SectionProps & EditProps & { t
         pull: pull && wipLimit !== null,
       })),
     }
-    if (template.id === undefined) await client.templates.create(sent)
-    else await client.templates.update({ id: template.id, ...sent })
-    await onSaved()
-  }
-  return (
-    <FormDialog
-      title={template.id === undefined ? 'New template' : `Edit ${template.name}`}
-      kind="wide"
-      onClose={onClose}
-      submit="Save"
-      onSubmit={save}
-    >
-      <TextInput label="Name" required maxLength={200} {...bind('name')} />
-      {me.role !== 'user' && <Check label="Share with all users of this server" {...bind('shared')} />}
-      <ol className="rows">
-        {values.columns.map((column, at) => (
-          <li key={at}>
-            <ColumnFields at={at} column={column} onChange={changed => change(at, changed)} />
-          </li>
-        ))}
-      </ol>
-      <Button
-        icon="add"
-        disabled={values.columns.length >= 50}
-        onClick={() => change(values.columns.length, emptyColumn)}
-      >
-        Add column
-      </Button>
-    </FormDialog>
-  )
-}
+    return template?.id ? client.templates.update({ id: template.id, ...sent }) : client.templates.create(sent)
+  },
+  fields: ({ values, bind, setValues }) => {
+    const change = (at: number, column?: Column) =>
+      setValues(before => ({ ...before, columns: before.columns.toSpliced(at, 1, ...(column ? [column] : [])) }))
+    return (
+      <>
+        <TextInput label="Name" required maxLength={200} {...bind('name')} />
+        {mayShare && <Check label="Share with all users of this server" {...bind('shared')} />}
+        <ol className="rows">
+          {values.columns.map((column, at) => (
+            <li key={at}>
+              <ColumnFields at={at} column={column} onChange={changed => change(at, changed)} />
+            </li>
+          ))}
+        </ol>
+        <Button
+          icon="add"
+          disabled={values.columns.length >= 50}
+          onClick={() => change(values.columns.length, emptyColumn)}
+        >
+          Add column
+        </Button>
+      </>
+    )
+  },
+})
 
 function ColumnFields({ at, column, onChange }: { at: number; column: Column; onChange: (column?: Column) => void }) {
   const bind = <K extends keyof Column>(key: K) => ({

@@ -1,10 +1,8 @@
 import { useEffect, useState } from 'react'
 import { showMessage } from '../app/messages.ts'
-import type { Project } from '../app/projects.ts'
 import { client } from '../app/session.ts'
-import { FormDialog } from '../ui/FormDialog.tsx'
-import { Check, Choice, NumberInput, TextInput, useFields } from '../ui/Inputs.tsx'
-import type { EditProps } from '../ui/Rows.tsx'
+import { Check, Choice, NumberInput, TextInput, type Fields } from '../ui/Inputs.tsx'
+import type { ResourceForm } from '../ui/ResourceSection.tsx'
 import type { Schedule } from './records.ts'
 import { initialTemplate, TemplateFields, templateOf } from './ScheduleTemplate.tsx'
 
@@ -41,41 +39,32 @@ const timingOf = ({ kind, cron, count, unit, timeZone }: When) => ({
   timeZone,
 })
 
-/** The dialog that creates or edits a schedule. */
-export function ScheduleForm({
-  project,
-  schedule,
-  onClose,
-  onSaved,
-}: EditProps & { project: Project; schedule?: Schedule }) {
-  const { values, bind } = useFields(initial(schedule))
-  const save = async () => {
+/** The form that creates or edits a schedule. */
+export const scheduleForm = (projectId: string): ResourceForm<Schedule, Values> => ({
+  noun: 'schedule',
+  isWide: true,
+  editTitle: () => 'Edit schedule',
+  initial,
+  save: async (values, schedule) => {
     const { name, overlap, catchUp, enabled } = values
-    const fields = { projectId: project.id, name, overlap, catchUp, enabled, template: templateOf(values) }
+    const fields = { projectId, name, overlap, catchUp, enabled, template: templateOf(values) }
     if (schedule) {
       const timing = isSame(values, initial(schedule)) ? {} : timingOf(values)
       await client.schedules.update({ ...fields, scheduleId: schedule.id, ...timing })
     } else await client.schedules.create({ ...fields, ...timingOf(values) })
     showMessage('Saved the schedule.')
-    await onSaved()
-  }
-  return (
-    <FormDialog
-      title={schedule ? 'Edit schedule' : 'New schedule'}
-      kind="wide"
-      onClose={onClose}
-      submit={schedule ? 'Save' : 'Create'}
-      onSubmit={save}
-    >
+  },
+  fields: ({ values, bind }) => (
+    <>
       <TextInput label="Name" required maxLength={200} {...bind('name')} />
-      <Timing values={values} bind={bind} projectId={project.id} />
-      <TemplateFields projectId={project.id} bind={bind} />
+      <Timing values={values} bind={bind} projectId={projectId} />
+      <TemplateFields projectId={projectId} bind={bind} />
       <Choice label="While the last card is open" options={overlaps} {...bind('overlap')} />
       <Choice label="After server downtime" options={catchUps} {...bind('catchUp')} />
       <Check label="Enabled" {...bind('enabled')} />
-    </FormDialog>
-  )
-}
+    </>
+  ),
+})
 
 function initial(schedule: Schedule | undefined) {
   const secs = schedule?.everySecs ?? 86_400
@@ -97,15 +86,7 @@ function initial(schedule: Schedule | undefined) {
 type Values = ReturnType<typeof initial>
 const isSame = (a: When, b: When): boolean => JSON.stringify(timingOf(a)) === JSON.stringify(timingOf(b))
 
-function Timing({
-  values,
-  bind,
-  projectId,
-}: {
-  values: Values
-  bind: ReturnType<typeof useFields<Values>>['bind']
-  projectId: string
-}) {
+function Timing({ values, bind, projectId }: Pick<Fields<Values>, 'values' | 'bind'> & { projectId: string }) {
   return (
     <>
       <Choice label="When" options={kinds} {...bind('kind')} />

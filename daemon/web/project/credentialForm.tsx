@@ -1,8 +1,7 @@
 import { client } from '../app/session.ts'
 import { showMessage } from '../app/messages.ts'
-import { FormDialog } from '../ui/FormDialog.tsx'
-import { Choice, linesOf, TextArea, TextInput, useFields } from '../ui/Inputs.tsx'
-import type { EditProps } from '../ui/Rows.tsx'
+import { Choice, linesOf, TextArea, TextInput } from '../ui/Inputs.tsx'
+import type { ResourceForm } from '../ui/ResourceSection.tsx'
 import { SlotsInput } from './AgentSlots.tsx'
 import type { Credential } from './records.ts'
 
@@ -18,19 +17,21 @@ export const modelProviders: readonly (readonly [ProviderOfModels, string])[] = 
   ['custom', 'other, with a base URL'],
 ]
 
-/** Adds or changes an API key credential. Stored secrets are never returned: an empty field keeps them. */
-export function EditCredential({ credential, onClose, onSaved }: EditProps & { credential?: Credential }) {
-  const { values, bind } = useFields({
-    name: credential?.name ?? '',
-    provider: credential?.provider ?? ('anthropic' as ProviderOfModels),
-    apiKey: '',
-    baseUrl: credential?.baseUrl ?? '',
-    headers: '',
-    models: credential?.models.join('\n') ?? '',
-    agentSlots: credential?.agentSlots ?? null,
-  })
-  const save = async () => {
-    const { name, provider, apiKey, baseUrl, headers, models, agentSlots } = values
+const initial = (credential: Credential | undefined) => ({
+  name: credential?.name ?? '',
+  provider: credential?.provider ?? ('anthropic' as ProviderOfModels),
+  apiKey: '',
+  baseUrl: credential?.baseUrl ?? '',
+  headers: '',
+  models: credential?.models.join('\n') ?? '',
+  agentSlots: credential?.agentSlots ?? null,
+})
+
+/** The form of an API key credential. Stored secrets are never returned: an empty field keeps them. */
+export const credentialForm: ResourceForm<Credential, ReturnType<typeof initial>> = {
+  noun: 'key',
+  initial,
+  save: async ({ name, provider, apiKey, baseUrl, headers, models, agentSlots }, credential) => {
     const changed = {
       name,
       ...(apiKey !== '' && { apiKey }),
@@ -41,20 +42,19 @@ export function EditCredential({ credential, onClose, onSaved }: EditProps & { c
       await client.credentials.update({ id: credential.id, ...changed, baseUrl: baseUrl || null, agentSlots })
     else await client.credentials.create({ ...changed, provider, ...(baseUrl !== '' && { baseUrl }) })
     showMessage(`Saved ${name}. Check the credential before you use it in the project.`)
-    await onSaved()
-  }
-  const kept = credential && credential.kind === 'api_key' ? 'Leave empty to keep the key.' : undefined
-  return (
-    <FormDialog
-      title={credential ? `Edit ${credential.name}` : 'Add key'}
-      onClose={onClose}
-      submit="Save"
-      onSubmit={save}
-    >
+  },
+  fields: ({ values, bind }, credential) => (
+    <>
       <TextInput label="Name" required maxLength={200} {...bind('name')} />
       {!credential && <Choice label="Provider" options={modelProviders} {...bind('provider')} />}
       {credential?.kind !== 'oauth' && (
-        <TextInput label="Key" type="password" autoComplete="new-password" hint={kept} {...bind('apiKey')} />
+        <TextInput
+          label="Key"
+          type="password"
+          autoComplete="new-password"
+          hint={credential && 'Leave empty to keep the key.'}
+          {...bind('apiKey')}
+        />
       )}
       <TextInput
         label="Base URL"
@@ -71,8 +71,8 @@ export function EditCredential({ credential, onClose, onSaved }: EditProps & { c
         {...bind('models')}
       />
       {credential && <SlotsInput {...bind('agentSlots')} />}
-    </FormDialog>
-  )
+    </>
+  ),
 }
 
 function Headers({
