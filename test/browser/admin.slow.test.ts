@@ -58,10 +58,12 @@ describe.skipIf(noBrowser !== undefined)('administration', () => {
     })
     const { page, axeViolations } = await visit(ada, { at: '#/admin/organizations' })
     const shop = page.getByRole('region', { name: 'Shop' })
-    await shop.getByLabel('Email of a user').fill('bob@ex')
-    await shop.locator('datalist option[value="bob@example.org"]').waitFor({ state: 'attached' })
-    await shop.getByLabel('Email of a user').fill('bob@example.org')
-    await shop.getByRole('button', { name: 'Add', exact: true }).click()
+    await shop.getByRole('button', { name: 'New member' }).click()
+    const dialog = page.getByRole('dialog', { name: 'New member' })
+    await dialog.getByLabel('Email of a user').fill('bob@ex')
+    await dialog.locator('datalist option[value="bob@example.org"]').waitFor({ state: 'attached' })
+    await dialog.getByLabel('Email of a user').fill('bob@example.org')
+    await dialog.getByRole('button', { name: 'Create' }).click()
     await shop.getByRole('combobox', { name: 'Role of bob@example.org' }).waitFor()
     await choose(shop.getByLabel('Credential of the projects'), 'mine')
     await page.getByText('The organization’s projects now use the selected credential.').waitFor()
@@ -209,7 +211,7 @@ describe.skipIf(noBrowser !== undefined)('administration', () => {
       'Log',
       'Daemons',
     ])
-    await page.getByRole('cell', { name: 'ada@example.org' }).first().waitFor()
+    await page.getByRole('list', { name: 'Users' }).getByText('ada@example.org').first().waitFor()
     expect(await page.getByRole('button', { name: 'Actions for ada@example.org' }).count()).toBe(0)
   })
 

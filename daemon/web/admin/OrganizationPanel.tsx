@@ -12,8 +12,8 @@ import { UsageTable } from '../budgets/UsageTable.tsx'
 import { Button } from '../ui/Button.tsx'
 import { confirm } from '../ui/confirm.tsx'
 import { Form } from '../ui/Form.tsx'
-import { Choice, TextInput, useFields } from '../ui/Inputs.tsx'
-import { Await } from '../ui/Page.tsx'
+import { Choice, TextInput } from '../ui/Inputs.tsx'
+import { ResourceSection, type ResourceRow } from '../ui/ResourceSection.tsx'
 import { Select } from '../ui/Select.tsx'
 import { saveFile } from '../ui/saveFile.ts'
 import { UserEmail } from '../ui/UserEmail.tsx'
@@ -145,29 +145,74 @@ interface MembersProps {
 }
 
 function Members({ id, name, mayManage, myId, onLeft }: MembersProps) {
-  const members = useLoad(() => client.organizations.listMembers({ id }), [id])
-  return (
-    <>
-      <Await of={members}>
-        {all => (
-          <ul className="rows" aria-label={`Members of ${name}`}>
-            {all.map(member => (
-              <li key={member.userId}>
-                <MemberRow
-                  id={id}
-                  member={member}
-                  mayManage={mayManage}
-                  isMe={member.userId === myId}
-                  reload={member.userId === myId ? onLeft : members.reload}
-                />
-              </li>
-            ))}
-          </ul>
-        )}
-      </Await>
-      {mayManage && <AddMember id={id} onAdded={members.reload} />}
-    </>
+  const members = useLoad(
+    async () => (await client.organizations.listMembers({ id })).map(each => ({ ...each, id: each.userId })),
+    [id],
   )
+  return (
+    <ResourceSection
+      of={members}
+      label={`Members of ${name}`}
+      mayEdit={mayManage}
+      row={member => rowOf(member, id, mayManage, member.userId === myId, members.reload, onLeft)}
+      form={{
+        noun: 'member',
+        initial: () => ({ email: '', role: 'member' as Role }),
+        save: values => client.organizations.addMember({ id, ...values }),
+        fields: ({ bind }) => (
+          <>
+            <UserEmail label="Email of a user" {...bind('email')} />
+            <Choice label="Role" options={roles} {...bind('role')} />
+          </>
+        ),
+      }}
+    />
+  )
+}
+
+function rowOf(
+  { userId, email, displayName, role }: Member,
+  id: string,
+  mayManage: boolean,
+  isMe: boolean,
+  reload: () => Promise<void>,
+  onLeft: () => Promise<void>,
+): ResourceRow {
+  const change = async (to: Role) => {
+    await client.organizations.updateMember({ id, userId, role: to })
+    await (isMe ? onLeft() : reload())
+  }
+  const remove = async () => {
+    await client.organizations.removeMember({ id, userId })
+    if (isMe) await onLeft()
+  }
+  return {
+    name: email,
+    title: displayName,
+    about: email,
+    isEditable: false,
+    control: mayManage ? (
+      <Select
+        label={`Role of ${email}`}
+        value={role}
+        options={roles}
+        onChange={to => void change(to).catch(showError)}
+      />
+    ) : (
+      <span>{role}</span>
+    ),
+    actions: [
+      (mayManage || isMe) && {
+        label: isMe ? 'Leave' : 'Remove',
+        isDanger: true,
+        confirm: {
+          title: isMe ? 'Leave organization' : `Remove ${email}`,
+          text: `${isMe ? 'You lose' : `${email} loses`} access to the projects of the organization.`,
+        },
+        run: remove,
+      },
+    ],
+  }
 }
 
 function Rename({ organization: { id, name }, label, reload }: OrganizationProps) {
@@ -186,71 +231,6 @@ function Rename({ organization: { id, name }, label, reload }: OrganizationProps
   return (
     <Form submit="Save name" onSubmit={save} onCancel={() => setText(undefined)}>
       <TextInput label="Name" required autoFocus value={text} onChange={setText} field="name" />
-    </Form>
-  )
-}
-
-interface MemberRowProps {
-  id: string
-  member: Member
-  mayManage: boolean
-  isMe: boolean
-  reload: () => Promise<void>
-}
-
-function MemberRow({ id, member: { userId, email, displayName, role }, mayManage, isMe, reload }: MemberRowProps) {
-  const change = async (to: Role) => {
-    await client.organizations.updateMember({ id, userId, role: to })
-    await reload()
-  }
-  const remove = () =>
-    confirm({
-      title: isMe ? 'Leave organization' : `Remove ${email}`,
-      text: `${isMe ? 'You lose' : `${email} loses`} access to the projects of the organization.`,
-      submit: isMe ? 'Leave' : 'Remove',
-      run: async () => {
-        await client.organizations.removeMember({ id, userId })
-        await reload()
-      },
-    })
-  return (
-    <>
-      <div className="what">
-        <span>{displayName}</span>
-        <span className="dim">{email}</span>
-      </div>
-      {mayManage ? (
-        <Select
-          label={`Role of ${email}`}
-          value={role}
-          options={roles}
-          onChange={to => void change(to).catch(showError)}
-        />
-      ) : (
-        <span>{role}</span>
-      )}
-      {(mayManage || isMe) && (
-        <Button isDanger aria-label={isMe ? 'Leave organization' : `Remove ${email}`} onClick={remove}>
-          {isMe ? 'Leave' : 'Remove'}
-        </Button>
-      )}
-    </>
-  )
-}
-
-function AddMember({ id, onAdded }: { id: string; onAdded: () => Promise<void> }) {
-  const { values, bind, setValues } = useFields<{ email: string; role: Role }>({ email: '', role: 'member' })
-  const add = async () => {
-    await client.organizations.addMember({ id, ...values })
-    setValues({ email: '', role: 'member' })
-    await onAdded()
-  }
-  return (
-    <Form submit="Add" onSubmit={add}>
-      <div className="filters">
-        <UserEmail label="Email of a user" {...bind('email')} />
-        <Choice label="Role" options={roles} {...bind('role')} />
-      </div>
     </Form>
   )
 }
