@@ -2,12 +2,11 @@ import { useState } from 'react'
 import type { Contract } from '../../../src/contract/index.ts'
 import type { Output } from '../../../src/contract/route.ts'
 import { useLoad } from '../app/load.ts'
-import { showMessage } from '../app/messages.ts'
 import { client } from '../app/session.ts'
 import { Button } from '../ui/Button.tsx'
-import { Form } from '../ui/Form.tsx'
-import { Check, Choice, linesOf, TextArea, TextInput, useFields } from '../ui/Inputs.tsx'
+import { Check, Choice, linesOf, TextArea, TextInput } from '../ui/Inputs.tsx'
 import { Await } from '../ui/Page.tsx'
+import { SettingsForm } from '../ui/SettingsForm.tsx'
 import { Outcome, type Tested } from './Outcome.tsx'
 
 type Settings = Output<Contract['logs']['getExport']>
@@ -28,28 +27,26 @@ export function LogExport() {
   return <Await of={loaded}>{settings => <ExportForm settings={settings} onSaved={loaded.set} />}</Await>
 }
 
+const initial = ({ enabled, endpoint, minLevel, compression }: Settings) => ({
+  enabled,
+  endpoint: endpoint ?? '',
+  headers: '',
+  minLevel,
+  compression,
+})
+type Values = ReturnType<typeof initial>
+
 function ExportForm({ settings, onSaved }: { settings: Settings; onSaved: (settings: Settings) => void }) {
   const [outcome, setOutcome] = useState<Tested>()
-  const { values, bind } = useFields({
-    enabled: settings.enabled,
-    endpoint: settings.endpoint ?? '',
-    headers: '',
-    minLevel: settings.minLevel,
-    compression: settings.compression,
-  })
   const names = Object.keys(settings.headers)
-  const save = async () => {
-    const { enabled, minLevel, compression } = values
-    const lines = linesOf(values.headers)
-    const headers = Object.fromEntries(
+  const save = async ({ endpoint, headers, ...values }: Values) => {
+    const lines = linesOf(headers)
+    const changed = Object.fromEntries(
       lines.map(line => [line.split(':')[0]!.trim(), line.slice(line.indexOf(':') + 1).trim()]),
     )
-    const endpoint = values.endpoint.trim() || null
     // An empty field keeps the headers, because their values are never returned.
-    onSaved(
-      await client.logs.setExport({ enabled, endpoint, minLevel, compression, ...(lines.length > 0 && { headers }) }),
-    )
-    showMessage('Saved the log export.')
+    const sent = { ...values, endpoint: endpoint.trim() || null, ...(lines.length > 0 && { headers: changed }) }
+    onSaved(await client.logs.setExport(sent))
   }
   const test = async () => {
     const { ok, status, error } = await client.logs.testExport()
@@ -63,27 +60,31 @@ function ExportForm({ settings, onSaved }: { settings: Settings; onSaved: (setti
   }
   return (
     <>
-      <Form submit="Save" onSubmit={save}>
-        <Check label="Send the log" hint="Uses OTLP over HTTP, as JSON." {...bind('enabled')} />
-        <TextInput
-          label="Endpoint"
-          type="url"
-          placeholder="https://collector.example.org/v1/logs"
-          {...bind('endpoint')}
-        />
-        <TextArea
-          label="Headers"
-          placeholder="authorization: Bearer …"
-          hint={
-            names.length === 0
-              ? 'One per line, name: value. Values are stored encrypted.'
-              : `Saved: ${names.join(', ')}. New headers replace all saved headers. Leave empty to keep the saved headers.`
-          }
-          {...bind('headers')}
-        />
-        <Choice label="Minimum level" options={levels} {...bind('minLevel')} />
-        <Choice label="Compression" options={compressions} {...bind('compression')} />
-      </Form>
+      <SettingsForm submit="Save" saved="Saved the log export." initial={initial(settings)} save={save}>
+        {({ bind }) => (
+          <>
+            <Check label="Send the log" hint="Uses OTLP over HTTP, as JSON." {...bind('enabled')} />
+            <TextInput
+              label="Endpoint"
+              type="url"
+              placeholder="https://collector.example.org/v1/logs"
+              {...bind('endpoint')}
+            />
+            <TextArea
+              label="Headers"
+              placeholder="authorization: Bearer …"
+              hint={
+                names.length === 0
+                  ? 'One per line, name: value. Values are stored encrypted.'
+                  : `Saved: ${names.join(', ')}. New headers replace all saved headers. Leave empty to keep the saved headers.`
+              }
+              {...bind('headers')}
+            />
+            <Choice label="Minimum level" options={levels} {...bind('minLevel')} />
+            <Choice label="Compression" options={compressions} {...bind('compression')} />
+          </>
+        )}
+      </SettingsForm>
       <div className="tools">
         <Button onClick={test}>Send test entry</Button>
       </div>

@@ -2,14 +2,13 @@ import { useState } from 'react'
 import type { Contract } from '../../../src/contract/index.ts'
 import type { Output } from '../../../src/contract/route.ts'
 import { useLoad } from '../app/load.ts'
-import { showMessage } from '../app/messages.ts'
 import { client } from '../app/session.ts'
 import { Button } from '../ui/Button.tsx'
 import { confirm } from '../ui/confirm.tsx'
-import { Form } from '../ui/Form.tsx'
-import { Check, linesOf, TextArea, TextInput, useFields } from '../ui/Inputs.tsx'
+import { Check, linesOf, TextArea, TextInput } from '../ui/Inputs.tsx'
 import { Await } from '../ui/Page.tsx'
 import { Secret } from '../ui/Secret.tsx'
+import { SettingsForm } from '../ui/SettingsForm.tsx'
 import { Outcome, type Tested } from './Outcome.tsx'
 
 type Settings = Output<Contract['oidc']['get']>
@@ -57,55 +56,55 @@ export function SingleSignOn() {
   )
 }
 
-function OidcForm({ settings, onSaved }: { settings: Settings; onSaved: (settings: Settings) => void }) {
-  const { values, bind } = useFields({
-    issuerUrl: settings.issuerUrl ?? '',
-    clientId: settings.clientId ?? '',
-    clientSecret: '',
-    allowedDomains: settings.allowedDomains.join('\n'),
-    allowedGroups: settings.allowedGroups.join('\n'),
-    groupsClaim: settings.groupsClaim,
-    trustsAddresses: settings.emailVerification === 'assumed',
-  })
-  const save = async () => {
-    const { issuerUrl, clientId, clientSecret, groupsClaim, trustsAddresses } = values
-    onSaved(
-      await client.oidc.set({
-        issuerUrl,
-        clientId,
-        clientSecret,
-        groupsClaim,
-        emailVerification: trustsAddresses ? 'assumed' : 'required',
-        allowedDomains: linesOf(values.allowedDomains),
-        allowedGroups: linesOf(values.allowedGroups),
-      }),
-    )
-    showMessage('Saved single sign-on. Test the connection before you rely on it.')
-  }
-  return (
-    <Form submit="Save" onSubmit={save}>
-      <TextInput label="Issuer URL" type="url" required {...bind('issuerUrl')} />
-      <TextInput label="Client ID" required {...bind('clientId')} />
-      <TextInput
-        label="Client secret"
-        type="password"
-        required
-        autoComplete="off"
-        hint="Stored encrypted and never shown. Enter the secret again whenever you change these settings."
-        {...bind('clientSecret')}
-      />
-      <TextArea
-        label="Allowed domains"
-        hint="One per line, for example example.org. Empty: all accounts of the provider."
-        {...bind('allowedDomains')}
-      />
-      <TextArea label="Allowed groups" hint="One per line." {...bind('allowedGroups')} />
-      <TextInput label="Groups claim" {...bind('groupsClaim')} />
-      <Check
-        label="Trust email addresses if the provider sends no email_verified claim"
-        hint="Anyone who can set an email address at the provider can sign in to the account with that address. Sign-ins with email_verified: false still fail."
-        {...bind('trustsAddresses')}
-      />
-    </Form>
-  )
-}
+const OidcForm = ({ settings, onSaved }: { settings: Settings; onSaved: (settings: Settings) => void }) => (
+  <SettingsForm
+    submit="Save"
+    saved="Saved single sign-on. Test the connection before you rely on it."
+    initial={{
+      issuerUrl: settings.issuerUrl ?? '',
+      clientId: settings.clientId ?? '',
+      clientSecret: '',
+      allowedDomains: settings.allowedDomains.join('\n'),
+      allowedGroups: settings.allowedGroups.join('\n'),
+      groupsClaim: settings.groupsClaim,
+      trustsAddresses: settings.emailVerification === 'assumed',
+    }}
+    save={async ({ trustsAddresses, allowedDomains, allowedGroups, ...values }) =>
+      onSaved(
+        await client.oidc.set({
+          ...values,
+          emailVerification: trustsAddresses ? 'assumed' : 'required',
+          allowedDomains: linesOf(allowedDomains),
+          allowedGroups: linesOf(allowedGroups),
+        }),
+      )
+    }
+  >
+    {({ bind }) => (
+      <>
+        <TextInput label="Issuer URL" type="url" required {...bind('issuerUrl')} />
+        <TextInput label="Client ID" required {...bind('clientId')} />
+        <TextInput
+          label="Client secret"
+          type="password"
+          required
+          autoComplete="off"
+          hint="Stored encrypted and never shown. Enter the secret again whenever you change these settings."
+          {...bind('clientSecret')}
+        />
+        <TextArea
+          label="Allowed domains"
+          hint="One per line, for example example.org. Empty: all accounts of the provider."
+          {...bind('allowedDomains')}
+        />
+        <TextArea label="Allowed groups" hint="One per line." {...bind('allowedGroups')} />
+        <TextInput label="Groups claim" {...bind('groupsClaim')} />
+        <Check
+          label="Trust email addresses if the provider sends no email_verified claim"
+          hint="Anyone who can set an email address at the provider can sign in to the account with that address. Sign-ins with email_verified: false still fail."
+          {...bind('trustsAddresses')}
+        />
+      </>
+    )}
+  </SettingsForm>
+)

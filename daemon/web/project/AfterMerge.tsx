@@ -1,26 +1,23 @@
-import { showMessage } from '../app/messages.ts'
 import { client } from '../app/session.ts'
-import { Form } from '../ui/Form.tsx'
-import { Check, useFields } from '../ui/Inputs.tsx'
+import { Check } from '../ui/Inputs.tsx'
+import { SettingsForm } from '../ui/SettingsForm.tsx'
 import type { SectionProps } from './sectionProps.ts'
 
 /** The steps that follow each merge of a card. */
-export function AfterMerge({ project, onChange }: SectionProps) {
-  const { values, bind } = useFields(project.afterMerge)
-  const save = async () => {
-    onChange(await client.projects.update({ id: project.id, afterMerge: values }))
-    showMessage('Saved the steps after a merge.')
-  }
-  return (
-    <div className="panel">
-      <h3>After a merge</h3>
-      <p className="hint">
-        You can override these steps for each merge. A worktree with work that exists nowhere else is kept.
-      </p>
-      <Form submit="Save steps" onSubmit={save}>
+export const AfterMerge = ({ project: { id, afterMerge }, onChange }: SectionProps) => (
+  <SettingsForm
+    title="After a merge"
+    hint="You can override these steps for each merge. A worktree with work that exists nowhere else is kept."
+    submit="Save steps"
+    saved="Saved the steps after a merge."
+    initial={afterMerge}
+    save={async values => onChange(await client.projects.update({ id, afterMerge: values }))}
+  >
+    {({ bind }) => (
+      <>
         <Check label="Move the card to the first done column of its board" {...bind('moveToDone')} />
         <Check label="Remove the worktree of the card" {...bind('removeWorktree')} />
-      </Form>
-    </div>
-  )
-}
+      </>
+    )}
+  </SettingsForm>
+)

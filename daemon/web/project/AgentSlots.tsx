@@ -1,27 +1,24 @@
 import { defaultSessionCards } from '../../../src/contract/agents/agentSlots.ts'
-import { showMessage } from '../app/messages.ts'
 import { client } from '../app/session.ts'
-import { Form } from '../ui/Form.tsx'
-import { OptionalNumber, useFields } from '../ui/Inputs.tsx'
+import { OptionalNumber } from '../ui/Inputs.tsx'
+import { SettingsForm } from '../ui/SettingsForm.tsx'
 import type { SectionProps } from './sectionProps.ts'
 
 /** The maximum number of concurrent agents of the project, and of cards that a session can create. */
-export function AgentSlots({ project, onChange }: SectionProps) {
-  const { values, bind } = useFields({
-    agentSlots: project.agentSlots,
-    sessionCards: project.sessionCards as number | null,
-  })
-  const save = async () => {
-    const { agentSlots, sessionCards } = values
-    onChange(
-      await client.projects.update({ id: project.id, agentSlots, sessionCards: sessionCards ?? defaultSessionCards }),
-    )
-    showMessage('Saved the limits.')
-  }
-  return (
-    <div className="panel">
-      <h3>Agent limits</h3>
-      <Form submit="Save limits" onSubmit={save}>
+export const AgentSlots = ({ project: { id, agentSlots, sessionCards }, onChange }: SectionProps) => (
+  <SettingsForm
+    title="Agent limits"
+    submit="Save limits"
+    saved="Saved the limits."
+    initial={{ agentSlots, sessionCards: sessionCards as number | null }}
+    save={async values =>
+      onChange(
+        await client.projects.update({ id, ...values, sessionCards: values.sessionCards ?? defaultSessionCards }),
+      )
+    }
+  >
+    {({ bind }) => (
+      <>
         <SlotsInput {...bind('agentSlots')} />
         <OptionalNumber
           label="Cards per session"
@@ -30,10 +27,10 @@ export function AgentSlots({ project, onChange }: SectionProps) {
           max={10_000}
           {...bind('sessionCards')}
         />
-      </Form>
-    </div>
-  )
-}
+      </>
+    )}
+  </SettingsForm>
+)
 
 /** The maximum number of concurrent agents. Additional agents wait. */
 export const SlotsInput = (bound: {

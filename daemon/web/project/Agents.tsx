@@ -1,10 +1,9 @@
-import { showMessage } from '../app/messages.ts'
 import { useLoad } from '../app/load.ts'
 import { client } from '../app/session.ts'
 import { Button } from '../ui/Button.tsx'
-import { Form } from '../ui/Form.tsx'
-import { Choice, linesOf, TextArea, TextInput, useFields } from '../ui/Inputs.tsx'
+import { Choice, linesOf, TextArea, TextInput } from '../ui/Inputs.tsx'
 import { Await } from '../ui/Page.tsx'
+import { SettingsForm } from '../ui/SettingsForm.tsx'
 import { AgentSlots } from './AgentSlots.tsx'
 import type { SectionProps } from './sectionProps.ts'
 import { Sandbox } from './Sandbox.tsx'
@@ -74,45 +73,50 @@ interface AgentChoiceProps {
 type Choices = Pick<SectionProps['project'], 'agent' | 'profile' | 'model' | 'mode' | 'effort'>
 
 /** The agent, with its profile, model, mode and effort. */
-export function AgentChoice({ known, value, none, hint, save: send }: AgentChoiceProps) {
-  const { values, bind } = useFields({
-    agent: value.agent ?? '',
-    profile: value.profile ?? '',
-    model: value.model ?? '',
-    mode: value.mode ?? '',
-    effort: value.effort ?? '',
-  })
-  const chosen = known.profiles.find(({ name }) => name === values.profile)?.agent ?? values.agent
-  const agent = known.agents.find(({ id }) => id === chosen)
-  const save = async () => {
-    const { agent: id, profile, model, mode, effort } = values
-    await send({
-      agent: id || null,
-      profile: profile || null,
-      model: model || null,
-      mode: mode || null,
-      effort: effort || null,
-    })
-    showMessage('Saved the agent settings for future starts.')
-  }
+export function AgentChoice({ known, value, none, hint, save }: AgentChoiceProps) {
   const offered = known.agents.map(({ id, name, installed }) => ({
     id,
     name: installed ? name : `${name} (not installed)`,
   }))
   return (
-    <div className="panel">
-      <h3>Default agent</h3>
-      <p className="hint">{hint}</p>
-      <Form submit="Save agent" onSubmit={save}>
-        <Choice isSearched label="Agent" options={options(offered, none)} {...bind('agent')} />
-        {known.profiles.length > 0 && (
-          <Choice isSearched label="Profile" options={profileOptions(known)} {...bind('profile')} />
-        )}
-        <Option label="Model" offered={agent?.models} {...bind('model')} />
-        <Option label="Mode" offered={agent?.modes} {...bind('mode')} />
-        <Option label="Effort" offered={agent?.efforts} {...bind('effort')} />
-      </Form>
-    </div>
+    <SettingsForm
+      title="Default agent"
+      hint={hint}
+      submit="Save agent"
+      saved="Saved the agent settings for future starts."
+      initial={{
+        agent: value.agent ?? '',
+        profile: value.profile ?? '',
+        model: value.model ?? '',
+        mode: value.mode ?? '',
+        effort: value.effort ?? '',
+      }}
+      save={({ agent, profile, model, mode, effort }) =>
+        save({
+          agent: agent || null,
+          profile: profile || null,
+          model: model || null,
+          mode: mode || null,
+          effort: effort || null,
+        })
+      }
+    >
+      {({ values, bind }) => {
+        const chosen = known.profiles.find(({ name }) => name === values.profile)?.agent ?? values.agent
+        const agent = known.agents.find(({ id }) => id === chosen)
+        return (
+          <>
+            <Choice isSearched label="Agent" options={options(offered, none)} {...bind('agent')} />
+            {known.profiles.length > 0 && (
+              <Choice isSearched label="Profile" options={profileOptions(known)} {...bind('profile')} />
+            )}
+            <Option label="Model" offered={agent?.models} {...bind('model')} />
+            <Option label="Mode" offered={agent?.modes} {...bind('mode')} />
+            <Option label="Effort" offered={agent?.efforts} {...bind('effort')} />
+          </>
+        )
+      }}
+    </SettingsForm>
   )
 }
 
@@ -137,22 +141,19 @@ const policies = [
   ['refuse', 'refuse'],
 ] as const
 
-function Approvals({ project, onChange }: SectionProps) {
-  const policy = project.approvalPolicy
-  const { values, bind } = useFields({
-    default: policy.default,
-    allow: policy.allow.join('\n'),
-    refuse: policy.refuse.join('\n'),
-  })
-  const save = async () => {
-    const approvalPolicy = { default: values.default, allow: linesOf(values.allow), refuse: linesOf(values.refuse) }
-    onChange(await client.projects.update({ id: project.id, approvalPolicy }))
-    showMessage('Saved the answers to questions from agents.')
-  }
-  return (
-    <div className="panel">
-      <h3>Questions from agents</h3>
-      <Form submit="Save answers" onSubmit={save}>
+const Approvals = ({ project: { id, approvalPolicy: policy }, onChange }: SectionProps) => (
+  <SettingsForm
+    title="Questions from agents"
+    submit="Save answers"
+    saved="Saved the answers to questions from agents."
+    initial={{ default: policy.default, allow: policy.allow.join('\n'), refuse: policy.refuse.join('\n') }}
+    save={async values => {
+      const approvalPolicy = { default: values.default, allow: linesOf(values.allow), refuse: linesOf(values.refuse) }
+      onChange(await client.projects.update({ id, approvalPolicy }))
+    }}
+  >
+    {({ bind }) => (
+      <>
         <Choice label="Default answer" options={policies} {...bind('default')} field="approvalPolicy.default" />
         <TextArea
           label="Always allow these commands"
@@ -168,10 +169,10 @@ function Approvals({ project, onChange }: SectionProps) {
           {...bind('refuse')}
           field="approvalPolicy.refuse"
         />
-      </Form>
-    </div>
-  )
-}
+      </>
+    )}
+  </SettingsForm>
+)
 
 const onLimits = [
   ['stop', 'the card fails'],
@@ -184,43 +185,43 @@ interface Next {
   credentialId: string | null
 }
 
-function UsageLimits({ project, onChange, known }: WithAgentOptions) {
-  const { values, bind, setValues } = useFields<{ onLimit: 'stop' | 'wait' | 'next'; next: Next[] }>(
-    project.usageLimits,
-  )
-  const change = (at: number, entry: Next | undefined) =>
-    setValues(before => ({ ...before, next: before.next.toSpliced(at, 1, ...(entry ? [entry] : [])) }))
-  const save = async () => {
-    onChange(await client.projects.update({ id: project.id, usageLimits: values }))
-    showMessage('Saved the action at a usage limit.')
-  }
-  return (
-    <div className="panel">
-      <h3>When an agent reaches its usage limit</h3>
-      <Form submit="Save limit" onSubmit={save}>
-        <Choice label="Action" options={onLimits} {...bind('onLimit')} field="usageLimits.onLimit" />
-        {values.onLimit === 'next' && (
-          <>
-            <ol className="rows">
-              {values.next.map((entry, at) => (
-                <li key={at}>
-                  <NextEntry at={at} entry={entry} known={known} onChange={changed => change(at, changed)} />
-                </li>
-              ))}
-            </ol>
-            <Button
-              icon="add"
-              disabled={values.next.length >= 10}
-              onClick={() => change(values.next.length, { agent: null, profile: null, credentialId: null })}
-            >
-              Add agent
-            </Button>
-          </>
-        )}
-      </Form>
-    </div>
-  )
-}
+const UsageLimits = ({ project: { id, usageLimits }, onChange, known }: WithAgentOptions) => (
+  <SettingsForm<{ onLimit: 'stop' | 'wait' | 'next'; next: Next[] }>
+    title="When an agent reaches its usage limit"
+    submit="Save limit"
+    saved="Saved the action at a usage limit."
+    initial={usageLimits}
+    save={async values => onChange(await client.projects.update({ id, usageLimits: values }))}
+  >
+    {({ values, bind, setValues }) => {
+      const change = (at: number, entry: Next | undefined) =>
+        setValues(before => ({ ...before, next: before.next.toSpliced(at, 1, ...(entry ? [entry] : [])) }))
+      return (
+        <>
+          <Choice label="Action" options={onLimits} {...bind('onLimit')} field="usageLimits.onLimit" />
+          {values.onLimit === 'next' && (
+            <>
+              <ol className="rows">
+                {values.next.map((entry, at) => (
+                  <li key={at}>
+                    <NextEntry at={at} entry={entry} known={known} onChange={changed => change(at, changed)} />
+                  </li>
+                ))}
+              </ol>
+              <Button
+                icon="add"
+                disabled={values.next.length >= 10}
+                onClick={() => change(values.next.length, { agent: null, profile: null, credentialId: null })}
+              >
+                Add agent
+              </Button>
+            </>
+          )}
+        </>
+      )
+    }}
+  </SettingsForm>
+)
 
 function NextEntry({
   at,

@@ -1,16 +1,14 @@
-import { useState } from 'react'
 import type { Contract } from '../../../src/contract/index.ts'
 import type { Output } from '../../../src/contract/route.ts'
 import { useLoad } from '../app/load.ts'
-import { showMessage } from '../app/messages.ts'
 import { hrefOf } from '../app/router.ts'
 import { client } from '../app/session.ts'
 import { Button } from '../ui/Button.tsx'
 import { confirm } from '../ui/confirm.tsx'
-import { Form } from '../ui/Form.tsx'
-import { Check, Choice, NumberInput, TextInput, useFields } from '../ui/Inputs.tsx'
+import { Check, Choice, NumberInput, TextInput } from '../ui/Inputs.tsx'
 import { Await } from '../ui/Page.tsx'
-import { SecretDialog } from '../ui/Secret.tsx'
+import { SettingsForm } from '../ui/SettingsForm.tsx'
+import { showSecret } from '../ui/showSecret.tsx'
 import { IssueTie } from './IssueTie.tsx'
 import type { SectionProps } from './sectionProps.ts'
 
@@ -44,12 +42,11 @@ export function ForgeSection({ project, mayManage, mayWork, onChange }: SectionP
             mayWork={mayWork}
           />
           {mayManage && (
-            <SettingsForm
+            <ForgeSettings
               settings={forge.settings}
               save={async settings => {
                 onChange(await client.projects.update({ id: project.id, forge: settings }))
                 await found.reload()
-                showMessage('Saved the forge.')
               }}
               projectId={project.id}
             />
@@ -63,14 +60,22 @@ export function ForgeSection({ project, mayManage, mayWork, onChange }: SectionP
 
 /** The secret that signs deliveries of the forge. */
 function Webhook({ projectId }: { projectId: string }) {
-  const [made, setMade] = useState<Output<Contract['forges']['giveWebhookSecret']>>()
-  const make = () =>
+  const make = async () => {
+    const { secret, url } = await client.forges.giveWebhookSecret({ projectId })
+    showSecret({
+      title: 'Forge webhook',
+      label: 'Secret',
+      value: secret,
+      hint: `Enter the secret in a webhook on the forge that delivers JSON to ${url}. The secret is not shown again.`,
+    })
+  }
+  const ask = () =>
     confirm({
       title: 'Create a webhook secret?',
       text: 'An earlier secret stops working, and deliveries that it signed are rejected.',
       submit: 'Create',
       isDanger: false,
-      run: async () => setMade(await client.forges.giveWebhookSecret({ projectId })),
+      run: make,
     })
   return (
     <div className="panel">
@@ -79,17 +84,8 @@ function Webhook({ projectId }: { projectId: string }) {
         With a webhook, the forge reports events immediately. Without one, the board polls the forge.
       </p>
       <div className="tools">
-        <Button onClick={make}>New secret…</Button>
+        <Button onClick={ask}>New secret…</Button>
       </div>
-      {made && (
-        <SecretDialog
-          title="Forge webhook"
-          label="Secret"
-          value={made.secret}
-          hint={`Enter the secret in a webhook on the forge that delivers JSON to ${made.url}. The secret is not shown again.`}
-          onClose={() => setMade(undefined)}
-        />
-      )}
     </div>
   )
 }
@@ -121,33 +117,37 @@ interface FormProps {
   save: (settings: Settings) => Promise<void>
 }
 
-function SettingsForm({ settings, projectId, save }: FormProps) {
-  const { values, bind } = useFields({
-    kind: settings.kind ?? ('' as const),
-    remote: settings.remote ?? '',
-    base: settings.base ?? '',
-    credentialId: settings.credentialId ?? '',
-    command: settings.command ?? '',
-    mergeMethod: settings.mergeMethod,
-    autoMerge: settings.autoMerge,
-    maxRounds: settings.maxRounds,
-    issueLabel: settings.issueLabel ?? '',
-    issueComments: settings.issueComments,
-  })
-  const submit = () =>
-    save({
-      ...values,
-      kind: orNull(values.kind),
-      remote: orNull(values.remote),
-      base: orNull(values.base),
-      credentialId: orNull(values.credentialId),
-      command: orNull(values.command),
-      issueLabel: orNull(values.issueLabel),
-    })
-  return (
-    <div className="panel">
-      <h3>Settings</h3>
-      <Form submit="Save forge" onSubmit={submit}>
+const ForgeSettings = ({ settings, projectId, save }: FormProps) => (
+  <SettingsForm
+    title="Settings"
+    submit="Save forge"
+    saved="Saved the forge."
+    initial={{
+      kind: settings.kind ?? ('' as const),
+      remote: settings.remote ?? '',
+      base: settings.base ?? '',
+      credentialId: settings.credentialId ?? '',
+      command: settings.command ?? '',
+      mergeMethod: settings.mergeMethod,
+      autoMerge: settings.autoMerge,
+      maxRounds: settings.maxRounds,
+      issueLabel: settings.issueLabel ?? '',
+      issueComments: settings.issueComments,
+    }}
+    save={values =>
+      save({
+        ...values,
+        kind: orNull(values.kind),
+        remote: orNull(values.remote),
+        base: orNull(values.base),
+        credentialId: orNull(values.credentialId),
+        command: orNull(values.command),
+        issueLabel: orNull(values.issueLabel),
+      })
+    }
+  >
+    {({ values, bind }) => (
+      <>
         <Choice label="Forge" options={kinds} {...bind('kind')} field="forge.kind" />
         {values.kind === 'command' && (
           <TextInput
@@ -192,10 +192,10 @@ function SettingsForm({ settings, projectId, save }: FormProps) {
           {...bind('issueComments')}
           field="forge.issueComments"
         />
-      </Form>
-    </div>
-  )
-}
+      </>
+    )}
+  </SettingsForm>
+)
 
 interface CredentialProps {
   projectId: string

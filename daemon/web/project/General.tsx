@@ -7,8 +7,8 @@ import { useLoad } from '../app/load.ts'
 import { useStore } from '../app/store.ts'
 import { Button } from '../ui/Button.tsx'
 import { confirm } from '../ui/confirm.tsx'
-import { Form } from '../ui/Form.tsx'
-import { Choice, TextInput, useFields } from '../ui/Inputs.tsx'
+import { Choice, TextInput } from '../ui/Inputs.tsx'
+import { SettingsForm } from '../ui/SettingsForm.tsx'
 import { Time } from '../ui/Time.tsx'
 import { AfterMerge } from './AfterMerge.tsx'
 import { Repositories } from './Repositories.tsx'
@@ -48,42 +48,41 @@ function Facts({ project }: SectionProps) {
 }
 
 function Identity({ project, onChange }: SectionProps) {
-  const { values, bind } = useFields({
-    name: project.name,
-    path: project.path,
-    organizationId: project.organizationId ?? '',
-  })
-  const organizations = useLoad(() => client.organizations.list(), [])
-  const save = async () => {
-    const { name, organizationId } = values
-    // A path that is sent confirms the folder and its repository.
-    const path = values.path === project.path ? undefined : values.path
-    onChange(await client.projects.update({ id: project.id, name, path, organizationId: organizationId || null }))
-    showMessage('Saved the project.')
-  }
-  const own = organizations.value ?? []
+  const { value: own = [] } = useLoad(() => client.organizations.list(), [])
   const offered = own.map(each => [each.id, organizationLabel(each, own)] as const)
   return (
-    <div className="panel">
-      <Form submit="Save" onSubmit={save}>
-        <TextInput label="Name" required maxLength={200} {...bind('name')} />
-        <TextInput
-          label="Folder"
-          required
-          spellCheck={false}
-          hint="An absolute path on the server. Agents work there, or in worktrees of its repository."
-          {...bind('path')}
-        />
-        {(offered.length > 0 || project.organizationId !== null) && (
-          <Choice
-            label="Organization"
-            hint="Members of the organization see the project, and its admins manage it."
-            options={[['', 'none'], ...offered]}
-            {...bind('organizationId')}
+    <SettingsForm
+      submit="Save"
+      saved="Saved the project."
+      initial={{ name: project.name, path: project.path, organizationId: project.organizationId ?? '' }}
+      save={async ({ name, path, organizationId }) => {
+        // A path that is sent confirms the folder and its repository.
+        const changedPath = path === project.path ? undefined : path
+        const change = { name, path: changedPath, organizationId: organizationId || null }
+        onChange(await client.projects.update({ id: project.id, ...change }))
+      }}
+    >
+      {({ bind }) => (
+        <>
+          <TextInput label="Name" required maxLength={200} {...bind('name')} />
+          <TextInput
+            label="Folder"
+            required
+            spellCheck={false}
+            hint="An absolute path on the server. Agents work there, or in worktrees of its repository."
+            {...bind('path')}
           />
-        )}
-      </Form>
-    </div>
+          {(offered.length > 0 || project.organizationId !== null) && (
+            <Choice
+              label="Organization"
+              hint="Members of the organization see the project, and its admins manage it."
+              options={[['', 'none'], ...offered]}
+              {...bind('organizationId')}
+            />
+          )}
+        </>
+      )}
+    </SettingsForm>
   )
 }
 

@@ -1,9 +1,8 @@
-import { showMessage } from '../app/messages.ts'
 import { useLoad } from '../app/load.ts'
 import { client } from '../app/session.ts'
-import { Form } from '../ui/Form.tsx'
-import { Choice, linesOf, TextArea, TextInput, useFields } from '../ui/Inputs.tsx'
+import { Choice, linesOf, TextArea, TextInput } from '../ui/Inputs.tsx'
 import { Await } from '../ui/Page.tsx'
+import { SettingsForm } from '../ui/SettingsForm.tsx'
 import type { SectionProps } from './sectionProps.ts'
 
 const modes = [
@@ -52,17 +51,17 @@ const settingsOf = ({ mode, network, hosts, caches, monitors, ...limits }: Value
 })
 
 /** The sandbox settings of the project's agents. */
-export function Sandbox({ project, onChange }: SectionProps) {
-  const { values, bind } = useFields(fieldsOf(project.sandbox))
-  const save = async () => {
-    onChange(await client.projects.update({ id: project.id, sandbox: settingsOf(values) }))
-    showMessage('Saved the sandbox for future starts of agents.')
-  }
-  return (
-    <div className="panel">
-      <h3>Sandbox</h3>
-      <ServerSandbox />
-      <Form submit="Save sandbox" onSubmit={save}>
+export const Sandbox = ({ project: { id, sandbox }, onChange }: SectionProps) => (
+  <SettingsForm
+    title="Sandbox"
+    hint={<ServerSandbox />}
+    submit="Save sandbox"
+    saved="Saved the sandbox for future starts of agents."
+    initial={fieldsOf(sandbox)}
+    save={async values => onChange(await client.projects.update({ id, sandbox: settingsOf(values) }))}
+  >
+    {({ values, bind }) => (
+      <>
         <Choice label="Sandbox" options={modes} {...bind('mode')} field="sandbox.mode" />
         <Choice label="Network" options={networks} {...bind('network')} field="sandbox.network" />
         {values.network === 'listed' && (
@@ -98,10 +97,10 @@ export function Sandbox({ project, onChange }: SectionProps) {
             field={`sandbox.${name}`}
           />
         ))}
-      </Form>
-    </div>
-  )
-}
+      </>
+    )}
+  </SettingsForm>
+)
 
 const inOneLine = (...sentences: Array<string | null>): string => sentences.filter(Boolean).join(' ')
 

@@ -6,10 +6,10 @@ import { useLoad } from '../app/load.ts'
 import { client } from '../app/session.ts'
 import { Button } from '../ui/Button.tsx'
 import { confirm } from '../ui/confirm.tsx'
-import { Form } from '../ui/Form.tsx'
-import { linesOf, TextArea, TextInput, useFields } from '../ui/Inputs.tsx'
+import { linesOf, TextArea, TextInput } from '../ui/Inputs.tsx'
 import { Await } from '../ui/Page.tsx'
 import { plainText } from '../ui/plainText.ts'
+import { SettingsForm } from '../ui/SettingsForm.tsx'
 import type { SectionProps } from './sectionProps.ts'
 
 type Found = Output<Contract['projects']['getWorktree']>
@@ -159,45 +159,49 @@ const settingsOf = (values: Record<FieldName, string>) => ({
 })
 
 function Settings({ project, onChange, found, onSaved }: SectionProps & { found: Found; onSaved: () => void }) {
-  const { values, bind } = useFields(fieldsOf(project.worktree))
-  const save = async () => {
+  const save = async (values: Record<FieldName, string>) => {
     onChange(await client.projects.update({ id: project.id, worktree: settingsOf(values) }))
     onSaved()
-    showMessage('Saved the worktree settings for future starts of agents.')
   }
   const file = found.boardFile?.agreed ? found.boardFile.settings : null
-  /** Returns the label and hint of a text or number field. The hint shows the value of an empty field. */
-  const about = ([name, label, hint]: readonly [Exclude<FieldName, 'copiedFiles'>, string, string]) => ({
-    ...bind(name),
-    label,
-    hint,
-    field: `worktree.${name}`,
-    placeholder: file ? `board.json: ${file[name] === '' ? 'none' : file[name]}` : undefined,
-  })
   return (
-    <div className="panel">
-      <h3>Worktrees</h3>
-      <p className="hint">
-        Commands run with sh in the sandbox of the agents, without their credentials. An empty field uses board.json,
-        and none disables the setting. A worktree contains the files that Git tracks. Hooks and filters don’t run in it.
-      </p>
-      <Form submit="Save worktrees" onSubmit={save}>
-        {commands.map(each => (
-          <TextArea key={each[0]} rows={2} className="mono" spellCheck={false} {...about(each)} />
-        ))}
-        <TextInput spellCheck={false} {...about(subfolder)} />
-        {numbers.map(each => (
-          <TextInput key={each[0]} type="number" min={0} {...about(each)} />
-        ))}
-        <TextArea
-          label="Ignored files to copy"
-          hint="One pattern per line, in the syntax of .gitignore: .env, config/*.local, !test.env"
-          className="mono"
-          spellCheck={false}
-          {...bind('copiedFiles')}
-          field="worktree.copiedFiles"
-        />
-      </Form>
-    </div>
+    <SettingsForm
+      title="Worktrees"
+      hint="Commands run with sh in the sandbox of the agents, without their credentials. An empty field uses board.json, and none disables the setting. A worktree contains the files that Git tracks. Hooks and filters don’t run in it."
+      submit="Save worktrees"
+      saved="Saved the worktree settings for future starts of agents."
+      initial={fieldsOf(project.worktree)}
+      save={save}
+    >
+      {({ bind }) => {
+        /** Returns the label and hint of a text or number field. The hint shows the value of an empty field. */
+        const about = ([name, label, hint]: readonly [Exclude<FieldName, 'copiedFiles'>, string, string]) => ({
+          ...bind(name),
+          label,
+          hint,
+          field: `worktree.${name}`,
+          placeholder: file ? `board.json: ${file[name] === '' ? 'none' : file[name]}` : undefined,
+        })
+        return (
+          <>
+            {commands.map(each => (
+              <TextArea key={each[0]} rows={2} className="mono" spellCheck={false} {...about(each)} />
+            ))}
+            <TextInput spellCheck={false} {...about(subfolder)} />
+            {numbers.map(each => (
+              <TextInput key={each[0]} type="number" min={0} {...about(each)} />
+            ))}
+            <TextArea
+              label="Ignored files to copy"
+              hint="One pattern per line, in the syntax of .gitignore: .env, config/*.local, !test.env"
+              className="mono"
+              spellCheck={false}
+              {...bind('copiedFiles')}
+              field="worktree.copiedFiles"
+            />
+          </>
+        )
+      }}
+    </SettingsForm>
   )
 }
