@@ -1,6 +1,7 @@
 import type { ComponentType } from 'react'
 import { hrefOf } from '../app/router.ts'
 import { session } from '../app/session.ts'
+import { adminSettings } from '../app/settingNames.ts'
 import { useStore } from '../app/store.ts'
 import { Page } from '../ui/Page.tsx'
 import { Sections } from '../ui/Sections.tsx'
@@ -56,7 +57,12 @@ export function AdminPage({ section = 'users' }: { section?: string }) {
       <Sections
         label="Administration"
         current={id}
-        sections={shown.map(each => ({ ...each, href: hrefOf({ name: 'admin', section: each.id }) }))}
+        sections={shown.map(({ id, label }) => ({
+          id,
+          label,
+          href: hrefOf({ name: 'admin', section: id }),
+          settings: adminSettings[id],
+        }))}
       >
         <h2>{label}</h2>
         <View />

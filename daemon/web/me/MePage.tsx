@@ -1,6 +1,7 @@
 import type { ComponentType } from 'react'
 import { hrefOf } from '../app/router.ts'
 import { session } from '../app/session.ts'
+import { mySettings } from '../app/settingNames.ts'
 import { useStore } from '../app/store.ts'
 import { Organizations } from '../admin/Organizations.tsx'
 import { Agents } from '../admin/Agents.tsx'
@@ -44,7 +45,12 @@ export function MePage({ section = 'profile' }: { section?: string }) {
       <Sections
         label="Settings"
         current={id}
-        sections={shown.map(each => ({ ...each, href: hrefOf({ name: 'me', section: each.id }) }))}
+        sections={shown.map(({ id, label }) => ({
+          id,
+          label,
+          href: hrefOf({ name: 'me', section: id }),
+          settings: mySettings[id],
+        }))}
       >
         <h2>{label}</h2>
         <View />

@@ -2,6 +2,7 @@ import { loadProjects } from '../app/projects.ts'
 import { useLoad } from '../app/load.ts'
 import { hrefOf } from '../app/router.ts'
 import { client, session } from '../app/session.ts'
+import { projectSettings } from '../app/settingNames.ts'
 import { useStore } from '../app/store.ts'
 import { Await, Page } from '../ui/Page.tsx'
 import { Sections } from '../ui/Sections.tsx'
@@ -91,6 +92,7 @@ function Settings({
     id,
     label,
     href: hrefOf({ name: 'project', projectId, section: id }),
+    settings: role === 'admin' ? projectSettings[id] : undefined,
   }))
   return (
     <Sections label="Settings" sections={links} current={section}>
