@@ -14,12 +14,19 @@ export const member = ({ userId, email, displayName, role, acceptedAt }: MemberR
   pending: false,
 })
 
-const invitation = ({ email, role, createdAt, expiresAt }: InvitationRow): InferOutput<typeof Invitation> => ({
+const invitation = ({
+  email,
+  role,
+  invitedBy,
+  createdAt,
+  expiresAt,
+}: InvitationRow): InferOutput<typeof Invitation> => ({
   userId: null,
   email,
   displayName: null,
   role,
   pending: true,
+  invitedBy,
   createdAt,
   expiresAt,
 })

@@ -42,7 +42,7 @@ describe.skipIf(noBrowser !== undefined)("a project's settings", () => {
     await expect(board.as(secret).projects.get({ id: projectId })).rejects.toMatchObject({ status: 401 })
   })
 
-  test('an invitation is a link to this page, shown once', async () => {
+  test('an invitation is a link that names project, inviter and role, and fills in the address', async () => {
     await board.client.auth.setup({ email: 'ada@example.org', password: 'correct horse', displayName: 'Ada' })
     const { page } = await visit(board, { at: at('members') })
     await page.getByRole('button', { name: 'New member' }).click()
@@ -52,7 +52,21 @@ describe.skipIf(noBrowser !== undefined)("a project's settings", () => {
     const link = await page.getByLabel('Invitation link', { exact: true }).inputValue()
     expect(link).toMatch(`${board.url}/#/invitation/`)
     await page.getByRole('button', { name: 'I have copied it' }).click()
-    await page.getByText('invited as viewer').waitFor()
+    await page.getByText('invited as viewer by Ada').waitFor()
+
+    const guest = await visit(board, { isStranger: true, at: link.slice(link.indexOf('#')) })
+    await guest.page.getByText('Ada invites you to the project work as viewer.').waitFor()
+    expect(await guest.axeViolations()).toEqual([])
+    expect(await guest.page.getByLabel('Email').inputValue()).toBe('bob@example.org')
+    await guest.page.getByLabel('Password').fill('correct horse')
+    await guest.page.getByRole('button', { name: 'Create account' }).click()
+    await guest.page.getByRole('link', { name: 'work', exact: true }).first().waitFor()
+    expect(await board.client.members.list({ id: projectId })).toMatchObject([
+      { email: 'bob@example.org', pending: false },
+    ])
+    const late = await visit(board, { isStranger: true, at: link.slice(link.indexOf('#')) })
+    await late.page.getByText('The invitation was not found.').waitFor()
+    await late.page.getByRole('button', { name: 'Sign in' }).waitFor()
   })
 
   test('a webhook is created and tested, and its deliveries show the responses', async () => {

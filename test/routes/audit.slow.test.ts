@@ -41,6 +41,9 @@ const unaudited: Record<string, string[]> = {
   'They stop work or query work that is already running.': [
     'agents.cancel, external.cancelAgent, preSessions.cancel, proofs.cancel, scripts.cancel, agents.summary, previews.stop',
   ],
+  'The token is in the body, so that logs and histories of addresses do not contain it. Nothing changes.': [
+    'invitations.lookup',
+  ],
   'They test existing settings and change nothing.': [
     'oidc.test, logs.testExport, credentials.verify, webhooks.test, webhooks.redeliver',
   ],

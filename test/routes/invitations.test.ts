@@ -58,13 +58,35 @@ describe('an invitation', () => {
   it('returns a link that is shown once and valid for 14 days', async () => {
     const [id, email] = [await newProject(), addressOf('New')]
     const { token, link, createdAt, expiresAt, ...invited } = await inviteTo(id, email, 'viewer')
-    expect(invited).toEqual({ userId: null, email, displayName: null, role: 'viewer', pending: true })
+    expect(invited).toEqual({
+      userId: null,
+      email,
+      displayName: null,
+      role: 'viewer',
+      pending: true,
+      invitedBy: 'owner.1',
+    })
     expect(token).toMatch(/^svc_in_[0-9A-Za-z]{33}$/)
     expect(link).toBe(`${board.url}/#invitation=${token}`)
     expect(Date.parse(expiresAt) - Date.parse(createdAt)).toBe(14 * dayMs)
     const listed = await request('GET', `/api/projects/${id}/members`, owner)
     expect(listed.body.data).toEqual([{ ...invited, createdAt, expiresAt }])
     expect(board.stored().includes(token)).toBe(false)
+  })
+
+  it('shows its project, inviter, role and address to anyone who has the token', async () => {
+    const [id, email] = [await newProject(), addressOf('new')]
+    const { token, expiresAt } = await inviteTo(id, email, 'viewer')
+    const lookup = (text: string) => request('POST', '/api/invitations/lookup', { token: null }, { token: text })
+    const shown = { projectName: 'P', invitedBy: 'owner.1', role: 'viewer', email, expiresAt }
+    expect((await lookup(token)).body.data).toEqual(shown)
+    expect(codeOf(await lookup(createToken('svc_in_')))).toEqual(unknown)
+    const other = await root.client.members.renewInvitation({ projectId: id, email })
+    expect((await lookup(other.token)).body.data).toMatchObject({ invitedBy: 'Root' })
+    expect(codeOf(await lookup(token))).toEqual(unknown)
+    aheadMs += 15 * dayMs
+    expect(codeOf(await lookup(other.token))).toEqual([409, 'INVITATION_EXPIRED'])
+    aheadMs -= 15 * dayMs
   })
 
   it('gives no access to an account that registers with its address', async () => {

@@ -16,12 +16,17 @@ export const membersRoutes = (app: Pick<App, 'config' | 'db'>): Handlers<Contrac
     (await listPeople(app.db, projectId)).map(({ userId, displayName }) => ({ userId: String(userId), displayName })),
   list: async ({ id }) => (await members.list(app.db, id)).map(memberOrInvitation),
   add: async ({ id, ...invited }, call) => {
-    const added = await call.db.transaction(tx => members.add(tx, id, invited))
+    const added = await call.db.transaction(tx =>
+      members.add(tx, id, { ...invited, invitedBy: call.caller.displayName }),
+    )
     return 'token' in added ? newInvitation(added, serverUrl(app, call)) : member(added)
   },
   update: ({ role, ...ref }, call) => call.write(tx => members.update(tx, ref, role), member),
   remove: (ref, call) => call.write(tx => members.remove(tx, call.caller, call.role === 'admin', ref)),
   renewInvitation: async ({ projectId, email }, call) =>
-    newInvitation(await call.db.transaction(tx => renew(tx, projectId, email)), serverUrl(app, call)),
+    newInvitation(
+      await call.db.transaction(tx => renew(tx, projectId, { email, invitedBy: call.caller.displayName })),
+      serverUrl(app, call),
+    ),
   removeInvitation: ({ projectId, email }, call) => call.write(tx => withdraw(tx, projectId, email)),
 })

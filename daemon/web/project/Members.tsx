@@ -120,7 +120,7 @@ function memberRow(
 }
 
 function invitationRow({ project, mayManage }: SectionProps, invitation: Invitation): ResourceRow {
-  const { email, role, createdAt, expiresAt } = invitation
+  const { email, role, invitedBy, createdAt, expiresAt } = invitation
   const place = { projectId: project.id, email }
   const isExpired = Date.parse(expiresAt) < Date.now()
   return {
@@ -128,7 +128,7 @@ function invitationRow({ project, mayManage }: SectionProps, invitation: Invitat
     badges: [isExpired ? 'invitation expired' : 'invited'],
     about: (
       <>
-        invited as {role} <Time at={createdAt} />
+        invited as {role} by {invitedBy} <Time at={createdAt} />
         {!isExpired && ` · until ${formatTime(expiresAt, 'day')}`}
       </>
     ),

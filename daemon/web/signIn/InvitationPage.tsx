@@ -2,10 +2,12 @@ import { loadProjects } from '../app/projects.ts'
 import { navigate } from '../app/router.ts'
 import { client } from '../app/session.ts'
 import { Button } from '../ui/Button.tsx'
-import { Page } from '../ui/Page.tsx'
+import { Await, Page } from '../ui/Page.tsx'
+import { InvitationText, useInvitation } from './Invitation.tsx'
 
 /** Accepts an invitation to a project as the signed-in user. */
 export function InvitationPage({ token }: { token: string }) {
+  const loaded = useInvitation(token)
   const accept = async () => {
     const { id } = await client.invitations.accept({ token })
     await loadProjects()
@@ -13,12 +15,21 @@ export function InvitationPage({ token }: { token: string }) {
   }
   return (
     <Page title="Invitation">
-      <p>You are invited to a project. After you accept, you can see its boards and agents.</p>
-      <div className="tools">
-        <Button isMain onClick={accept}>
-          Accept
-        </Button>
-      </div>
+      <Await of={loaded}>
+        {invitation =>
+          invitation && (
+            <div className="panel">
+              <InvitationText invitation={invitation} />
+              <p className="hint">The invitation is for {invitation.email}.</p>
+              <div className="tools">
+                <Button isMain onClick={accept}>
+                  Accept
+                </Button>
+              </div>
+            </div>
+          )
+        }
+      </Await>
     </Page>
   )
 }

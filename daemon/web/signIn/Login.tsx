@@ -7,8 +7,8 @@ import { Form } from '../ui/Form.tsx'
 export type OnSignedIn = (token: string, isKept: boolean) => Promise<void>
 
 /** Signing in with email and password. */
-export function Login({ onDone }: { onDone: OnSignedIn }) {
-  const [email, setEmail] = useState('')
+export function Login({ email: known = '', onDone }: { email?: string; onDone: OnSignedIn }) {
+  const [email, setEmail] = useState(known)
   const [password, setPassword] = useState('')
   const [isKept, setKept] = useState(false)
   const send = async () => onDone((await client.auth.login({ email, password })).token, isKept)

@@ -5,9 +5,18 @@ import { Form } from '../ui/Form.tsx'
 import { Email, Keep, Password, type OnSignedIn } from './Login.tsx'
 
 /** Creates an account. An invitation, if any, is accepted at the same time. */
-export function Register({ invitation, onDone }: { invitation?: string; onDone: OnSignedIn }) {
+export function Register({
+  invitation,
+  email: invited = '',
+  onDone,
+}: {
+  invitation?: string
+  /** The invited address. */
+  email?: string
+  onDone: OnSignedIn
+}) {
   const [name, setName] = useState('')
-  const [email, setEmail] = useState('')
+  const [email, setEmail] = useState(invited)
   const [password, setPassword] = useState('')
   const [isKept, setKept] = useState(false)
   const send = async () => {

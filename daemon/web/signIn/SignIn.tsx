@@ -1,11 +1,13 @@
 import { useState } from 'react'
 import { goToProvider } from '../app/arrival.ts'
 import { useLoad } from '../app/load.ts'
+import { reasonOf } from '../app/reasons.ts'
 import { navigate, useRoute } from '../app/router.ts'
 import { client, signInWith, type AuthStatus } from '../app/session.ts'
 import { Button } from '../ui/Button.tsx'
 import { Dialog } from '../ui/Dialog.tsx'
 import { Await, useTitle } from '../ui/Page.tsx'
+import { InvitationText, useInvitation } from './Invitation.tsx'
 import { Login } from './Login.tsx'
 import { Register } from './Register.tsx'
 import { SetUp } from './SetUp.tsx'
@@ -43,17 +45,46 @@ export function SignInAgain() {
 
 function Ways({ status, isAgain = false }: { status: AuthStatus; isAgain?: boolean }) {
   const route = useRoute()
-  const invitation = route.name === 'invitation' ? route.token : undefined
-  const [isNew, setNew] = useState(invitation !== undefined)
-  const mayRegister = !isAgain && (status.registrationEnabled || invitation !== undefined)
-  const afterSignUp = async (token: string, isKept: boolean) => {
-    if (invitation !== undefined) navigate({ name: 'home' }, { replace: true })
-    await signInWith(token, isKept)
+  const token = route.name === 'invitation' ? route.token : undefined
+  const { value, error } = useInvitation(token)
+  if (value === undefined && error === undefined) return <p className="loading">Loading…</p>
+  return (
+    <>
+      {value && <InvitationText invitation={value} />}
+      {error !== undefined && (
+        <p className="error" role="alert">
+          {reasonOf(error)}
+        </p>
+      )}
+      <Choice status={status} isAgain={isAgain} token={value ? token : undefined} email={value?.email} />
+    </>
+  )
+}
+
+interface ChoiceProps {
+  status: AuthStatus
+  isAgain: boolean
+  /** The token of an invitation. */
+  token: string | undefined
+  /** The invited address. */
+  email: string | undefined
+}
+
+/** The sign-in, or the registration of an account. */
+function Choice({ status, isAgain, token, email }: ChoiceProps) {
+  const [isNew, setNew] = useState(token !== undefined)
+  const mayRegister = !isAgain && (status.registrationEnabled || token !== undefined)
+  const afterSignUp = async (signIn: string, isKept: boolean) => {
+    if (token !== undefined) navigate({ name: 'home' }, { replace: true })
+    await signInWith(signIn, isKept)
   }
   return (
     <>
-      {invitation !== undefined && <p>You are invited to a project. To accept, create an account or sign in.</p>}
-      {isNew && mayRegister ? <Register invitation={invitation} onDone={afterSignUp} /> : <Login onDone={signInWith} />}
+      {isNew && mayRegister ? (
+        <Register invitation={token} email={email} onDone={afterSignUp} />
+      ) : (
+        <Login email={email} onDone={signInWith} />
+      )}
       {mayRegister && (
         <Button isPlain onClick={() => setNew(!isNew)}>
           {isNew ? 'Sign in with an existing account' : 'Create account'}

@@ -23,6 +23,8 @@ export const Invitation = v.object({
   displayName: v.null(),
   role: ProjectRole,
   pending: v.literal(true),
+  /** The name of the person who created the invitation or its latest link. */
+  invitedBy: v.string(),
   createdAt: Time,
   expiresAt: Time,
 })

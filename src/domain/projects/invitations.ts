@@ -1,5 +1,4 @@
 import { Problem } from '../../contract/errors.ts'
-import type { ProjectRole } from '../../contract/route.ts'
 import { hasValidChecksum, hashToken, createToken } from '../accounts/token.ts'
 import type { Reader, Transaction } from '../../store/engine/database.ts'
 import {
@@ -21,6 +20,9 @@ export interface NewInvitation extends InvitationRow {
   token: string
 }
 
+/** An address, the role that it is invited to, and the name of the person who invites it. */
+type Invited = Pick<InvitationRow, 'email' | 'role' | 'invitedBy'>
+
 /**
  * Invites an address for 14 days.
  * @throws Problem CONFLICT while an earlier invitation is open
@@ -28,19 +30,23 @@ export interface NewInvitation extends InvitationRow {
 export async function invite(
   tx: Transaction,
   projectId: number,
-  { email, role }: { email: string; role: ProjectRole },
+  { email, role, invitedBy }: Invited,
 ): Promise<NewInvitation> {
   const present = await readInvitation(tx, projectId, email)
   if (present && present.expiresAt > tx.now)
     throw new Problem('CONFLICT', `${present.email} is already invited. To get a new link, renew the invitation.`)
-  return saveInvitation(tx, projectId, { email: present?.email ?? email, role })
+  return saveInvitation(tx, projectId, { email: present?.email ?? email, role, invitedBy })
 }
 
 /** Replaces the token with a new one, valid for 14 days. @throws Problem INVITATION_NOT_FOUND */
-export async function renew(tx: Transaction, projectId: number, email: string): Promise<NewInvitation> {
+export async function renew(
+  tx: Transaction,
+  projectId: number,
+  { email, invitedBy }: Omit<Invited, 'role'>,
+): Promise<NewInvitation> {
   const present = await readInvitation(tx, projectId, email)
   if (!present) throw new Problem('INVITATION_NOT_FOUND')
-  return saveInvitation(tx, projectId, present)
+  return saveInvitation(tx, projectId, { ...present, invitedBy })
 }
 
 /** @throws Problem INVITATION_NOT_FOUND */
@@ -81,6 +87,12 @@ export async function requireOpen(
   return invitation
 }
 
+/** An invitation as its token shows it to anyone. @throws Problem INVITATION_NOT_FOUND, INVITATION_EXPIRED */
+export async function describe(db: Reader, token: string, now: Date): Promise<InvitationRow & { projectName: string }> {
+  const { projectId, ...invitation } = await requireOpen(db, token, now)
+  return { ...invitation, projectName: (await readProject(db, projectId))!.name }
+}
+
 /**
  * Accepts all invitations to an account's address. Call this only if the address is verified: by an identity provider, or by the
  * administrator who creates the account.
@@ -91,9 +103,12 @@ export const takeInvitations = (tx: Transaction, { id, email }: Pick<UserRow, 'i
 async function saveInvitation(
   tx: Transaction,
   projectId: number,
-  { email, role }: { email: string; role: ProjectRole },
+  { email, role, invitedBy }: Invited,
 ): Promise<NewInvitation> {
   const token = createToken('svc_in_')
   const expiresAt = new Date(Date.parse(tx.now) + lifeMs).toISOString()
-  return { ...(await putInvitation(tx, projectId, { email, role, expiresAt, tokenHash: hashToken(token) })), token }
+  return {
+    ...(await putInvitation(tx, projectId, { email, role, invitedBy, expiresAt, tokenHash: hashToken(token) })),
+    token,
+  }
 }

@@ -27,14 +27,14 @@ export const list = async (db: Reader, projectId: number): Promise<Array<MemberR
 export async function add(
   tx: Transaction,
   projectId: number,
-  { email, role }: { email: string; role: ProjectRole },
+  { email, role, invitedBy }: { email: string; role: ProjectRole; invitedBy: string },
 ): Promise<MemberRow | NewInvitation> {
   const { ownerId } = await projects.find(tx, projectId)
   const user = await findUserByEmail(tx, email)
   if (user?.id === ownerId) throw new Problem('CONFLICT', `${user.email} owns the project.`)
   if (user && (await readMember(tx, projectId, user.id)))
     throw new Problem('CONFLICT', `${user.email} is already a member.`)
-  if (!user || user.selfRegistered === 1) return invite(tx, projectId, { email: user?.email ?? email, role })
+  if (!user || user.selfRegistered === 1) return invite(tx, projectId, { email: user?.email ?? email, role, invitedBy })
   await setMember(tx, projectId, user.id, role)
   return find(tx, { projectId, userId: user.id })
 }

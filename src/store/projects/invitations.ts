@@ -5,11 +5,13 @@ import type { Reader, Transaction } from '../engine/database.ts'
 export interface InvitationRow {
   email: string
   role: ProjectRole
+  /** The name of the person who created or renewed the invitation. */
+  invitedBy: string
   createdAt: string
   expiresAt: string
 }
 
-const fields = 'email, role, created_at AS createdAt, expires_at AS expiresAt'
+const fields = 'email, role, invited_by AS invitedBy, created_at AS createdAt, expires_at AS expiresAt'
 
 /** A project's invitations by address. */
 export const listInvitations = (db: Reader, projectId: number): Promise<InvitationRow[]> =>
@@ -29,14 +31,14 @@ export const findInvitation = (
 export async function putInvitation(
   tx: Transaction,
   projectId: number,
-  { email, role, expiresAt, tokenHash }: Omit<InvitationRow, 'createdAt'> & { tokenHash: string },
+  { email, role, invitedBy, expiresAt, tokenHash }: Omit<InvitationRow, 'createdAt'> & { tokenHash: string },
 ): Promise<InvitationRow> {
   await tx.run(
-    `INSERT INTO invitations (project_id, email, role, token_hash, created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?)
-     ON CONFLICT DO UPDATE SET role = excluded.role, token_hash = excluded.token_hash, created_at = excluded.created_at, expires_at = excluded.expires_at`,
-    [projectId, email, role, tokenHash, tx.now, expiresAt],
+    `INSERT INTO invitations (project_id, email, role, invited_by, token_hash, created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?)
+     ON CONFLICT DO UPDATE SET role = excluded.role, invited_by = excluded.invited_by, token_hash = excluded.token_hash, created_at = excluded.created_at, expires_at = excluded.expires_at`,
+    [projectId, email, role, invitedBy, tokenHash, tx.now, expiresAt],
   )
-  return { email, role, createdAt: tx.now, expiresAt }
+  return { email, role, invitedBy, createdAt: tx.now, expiresAt }
 }
 
 /** Deletes an invitation, and returns whether there was one. */

@@ -57,6 +57,7 @@ CREATE TABLE invitations (
   project_id INTEGER NOT NULL REFERENCES projects(id) ON DELETE CASCADE,
   email TEXT NOT NULL COLLATE NOCASE,
   role TEXT NOT NULL CHECK (role IN ('admin', 'member', 'viewer')),
+  invited_by TEXT NOT NULL DEFAULT '',
   token_hash TEXT,
   created_at TEXT NOT NULL,
   expires_at TEXT NOT NULL DEFAULT '',

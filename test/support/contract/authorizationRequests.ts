@@ -115,6 +115,7 @@ export const supplies: Record<string, (sending: Sending) => Promise<Input & { be
     await sending.place.client.members.add({ id: sending.place.projectId, email })
     return { userId: id }
   },
+  'invitations.lookup': async ({ world }) => ({ token: await invitedElsewhere(world.board) }),
   'invitations.accept': async ({ world }) => ({ token: await invitedElsewhere(world.board) }),
   'members.renewInvitation': async ({ place }) => {
     const email = newEmail()

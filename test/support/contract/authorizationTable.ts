@@ -63,7 +63,7 @@ export const sections: Section[] = [
     //       nobody ended stranger viewer member manager crew chief owner admin super local key keyless viewerKey orgKey   superKey
     own: '   ok     ok    ok       ok     ok     ok      ok   ok    ok    ok    ok    ok    ok  ok      ok        ok       ok',
     routes: {
-      none: 'server.health, server.ready, server.home, server.asset, server.openapi, server.docs, server.documentation, server.documentationPage, auth.status, auth.setup, auth.login, auth.register, auth.redeemTicket, oidc.login, oidc.callback, oidc.exchange, oauth.resource, oauth.resourceOfMcp, oauth.server, oauth.register, oauth.authorize, oauth.token, oauth.revoke',
+      none: 'server.health, server.ready, server.home, server.asset, server.openapi, server.docs, server.documentation, server.documentationPage, auth.status, auth.setup, auth.login, auth.register, auth.redeemTicket, invitations.lookup, oidc.login, oidc.callback, oidc.exchange, oauth.resource, oauth.resourceOfMcp, oauth.server, oauth.register, oauth.authorize, oauth.token, oauth.revoke',
     },
   },
   {

@@ -82,7 +82,7 @@ export const examples = (seed: Seed): Examples => {
       renewInvitation: { projectId, email: invitedEmail },
       removeInvitation: { projectId, email: invitedEmail },
     },
-    invitations: { accept: { token: invitationToken } },
+    invitations: { lookup: { token: invitationToken }, accept: { token: invitationToken } },
     oidc: {
       get: {},
       set: { issuerUrl: 'http://127.0.0.1:9', clientId: 'board', clientSecret: 'a client secret' },

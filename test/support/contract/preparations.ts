@@ -83,6 +83,9 @@ export const preparations: Record<string, (on: TestBoard, fresh: Seed) => Promis
     await servable(on, fresh, 'sleep 60')
     await on.client.previews.start(fresh)
   },
+  'invitations.lookup': async (on, fresh) => {
+    fresh.invitationToken = await invitedElsewhere(on)
+  },
   'invitations.accept': async (on, fresh) => {
     fresh.invitationToken = await invitedElsewhere(on)
   },
