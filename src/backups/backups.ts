@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { Clock } from '../async/clock.ts'
 import { createSerialQueue } from '../async/serialQueue.ts'
 import type { Log } from '../config/log.ts'
-import type { Backup, BackupOrigin } from '../contract/server/backups.ts'
+import type { Backup, BackupOrigin, RestoreProgress } from '../contract/server/backups.ts'
 import { Problem } from '../contract/errors.ts'
 import { loadArchiver, verifyArchive } from './archiver.ts'
 import {
@@ -48,6 +48,8 @@ export interface Backups {
   prune(keep: number): Promise<string[]>
   /** Runs `work` exclusively, with a temporary folder that `work` can move away. */
   runExclusive<T>(work: (folder: string, signal: AbortSignal) => Promise<T>): Promise<T>
+  /** The running restore. */
+  restoring?: RestoreProgress | undefined
   /** Aborts backups in progress. */
   close(): Promise<void>
 }

@@ -4,6 +4,7 @@ import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { ServerConfig } from '../config/server.ts'
 import { Problem } from '../contract/errors.ts'
+import type { RestoreProgress } from '../contract/server/backups.ts'
 import type { Caller } from '../domain/accounts/caller.ts'
 import { requireSafeAuthSettings } from '../identity/authSettings.ts'
 import { clearHosts } from '../store/server/daemons.ts'
@@ -55,31 +56,46 @@ export async function restore(
   filename: string,
   { caller, request, entry }: { caller: Caller; request: IncomingMessage; entry: NewAuditRow },
 ): Promise<{ filename: string; keptAs: string }> {
-  const { path } = await backups.find(filename)
+  const { path, size } = await backups.find(filename)
   if (config.database)
     throw new Problem(
       'CONFLICT',
       'To restore a board on a libSQL server, stop its daemons, then run: board database move --from FILE --to URL --replace',
     )
   const signIn = caller.kind === 'user' ? await findSignIn(db, caller.tokenHash) : undefined
+  const report = (step: RestoreProgress['step'], share: number | null = null): void => {
+    backups.restoring = { filename, step, share }
+  }
+  report('verify')
   const prepared = await backups
     .runExclusive((_, signal) =>
-      prepare(config, path, { keep: signIn && { hash: caller.tokenHash, ...signIn }, signal }),
+      prepare(config, path, {
+        keep: signIn && { hash: caller.tokenHash, ...signIn },
+        onProgress: bytes => report('verify', Math.min(1, bytes / size)),
+        signal,
+      }),
     )
     .catch(async (error: unknown) => {
+      backups.restoring = undefined
       // The backup might have been deleted since it was found.
       await backups.find(filename)
       throw error
     })
   let isCommitted = false
   try {
-    const keepCurrent = () => keepPresent(() => backups.create('restore', prepared.withKey), config)
+    const keepCurrent = async () => {
+      report('keep')
+      const kept = await keepPresent(() => backups.create('restore', prepared.withKey), config)
+      report('replace')
+      return kept
+    }
     const kept = await host.replace(request, keepCurrent, async ({ folder }) => {
       await replaceDatabase(config, prepared, entry, folder)
       isCommitted = true
     })
     return { filename, keptAs: kept.name }
   } finally {
+    backups.restoring = undefined
     if (!isCommitted) await rm(join(config.dataDir, prepared.folder), { recursive: true, force: true })
   }
 }

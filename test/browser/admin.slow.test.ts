@@ -116,8 +116,12 @@ describe.skipIf(noBrowser !== undefined)('administration', () => {
     await page.getByRole('menuitem', { name: 'Restore…' }).click()
     await page.getByLabel(`Type ${filename}`).fill(filename)
     await page.getByRole('button', { name: 'Restore' }).click()
-    await page.getByText('Restored the backup. The previous data is in').waitFor()
-    await page.getByRole('cell', { name: 'before a restore' }).waitFor()
+    const dialog = page.getByRole('dialog', { name: `Restore ${filename}` })
+    await dialog.getByText('Verify the backup').waitFor()
+    await dialog.getByText('Restored the backup. The previous data is in').waitFor()
+    expect(await axeViolations()).toEqual([])
+    await dialog.getByRole('button', { name: 'Close' }).last().click()
+    await page.getByRole('list', { name: 'Backups' }).getByText('before a restore').waitFor()
     await page.getByRole('navigation', { name: 'Projects' }).getByRole('link', { name: 'work' }).waitFor()
     await eventually(
       'the later project is deleted',

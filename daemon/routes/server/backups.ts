@@ -22,6 +22,7 @@ export const backupsRoutes = (app: Pick<App, 'backups' | 'config' | 'db' | 'host
     return answer
   },
   delete: ({ filename }) => app.backups.remove(filename),
+  restoring: async () => ({ progress: app.backups.restoring ?? null }),
   restore: ({ filename }, { caller, request, audit }) => {
     const entry = audit!.entry()
     audit!.leaveOut()

@@ -3,16 +3,15 @@ import type { Contract } from '../../../src/contract/index.ts'
 import type { Output } from '../../../src/contract/route.ts'
 import { useLoad } from '../app/load.ts'
 import { announce, showError, showMessage } from '../app/messages.ts'
-import { client, reloadAll } from '../app/session.ts'
+import { client } from '../app/session.ts'
 import { Button } from '../ui/Button.tsx'
 import { confirm } from '../ui/confirm.tsx'
 import { Check } from '../ui/Inputs.tsx'
-import { Menu } from '../ui/Menu.tsx'
-import { Await } from '../ui/Page.tsx'
+import { ResourceSection, type ResourceRow } from '../ui/ResourceSection.tsx'
 import { saveFile } from '../ui/saveFile.ts'
 import { formatTime } from '../ui/Time.tsx'
-import { Table } from '../ui/Table.tsx'
 import { tooltip } from '../ui/tooltip.ts'
+import { RestoreDialog } from './RestoreDialog.tsx'
 
 type Backup = Output<Contract['backups']['list']>[number]
 
@@ -22,6 +21,7 @@ const origins = { request: 'manual', timetable: 'timetable', restore: 'before a 
 export function Backups() {
   const loaded = useLoad(() => client.backups.list(), [])
   const [withKey, setWithKey] = useState(false)
+  const [restored, setRestored] = useState<string>()
   const { progress, setProgress, withProgress } = useProgress(loaded.reload)
   const make = () =>
     withProgress('Backing up the database and the attachments…', async () => {
@@ -46,31 +46,32 @@ export function Backups() {
         value={withKey}
         onChange={setWithKey}
       />
-      <div className="tools">
-        <Button isMain onClick={make} disabled={progress !== undefined}>
-          Create backup
-        </Button>
-        <Upload isDisabled={progress !== undefined} send={file => void upload(file).catch(showError)} />
-      </div>
       {progress && (
         <div className="notice" role="status">
           <span>{progress.text}</span>
           <progress aria-label={progress.text} value={progress.value} />
         </div>
       )}
-      <Await of={loaded}>
-        {all =>
-          all.length === 0 ? (
-            <p>No backups yet. Create a backup so that you can restore this data.</p>
-          ) : (
-            <Table label="Backups" head={['File', 'Created', 'Size', 'Reason', 'Verified', '']}>
-              {all.map(backup => (
-                <BackupRow key={backup.filename} backup={backup} withProgress={withProgress} />
-              ))}
-            </Table>
-          )
-        }
-      </Await>
+      <ResourceSection
+        of={{
+          ...loaded,
+          value: loaded.value?.map(backup => ({ id: backup.filename, ...backup })),
+          set: () => undefined,
+        }}
+        label="Backups"
+        about="A backup is one file with all data of this server: projects, cards, accounts, settings and attachments."
+        empty="No backups yet. Create a backup so that you can restore this data."
+        row={backup => rowOf(backup, withProgress, setRestored)}
+        tools={() => (
+          <>
+            <Button isMain onClick={make} disabled={progress !== undefined}>
+              Create backup
+            </Button>
+            <Upload isDisabled={progress !== undefined} send={file => void upload(file).catch(showError)} />
+          </>
+        )}
+      />
+      {restored !== undefined && <RestoreDialog filename={restored} onClose={() => setRestored(undefined)} />}
     </>
   )
 }
@@ -114,61 +115,39 @@ function Upload({ isDisabled, send }: { isDisabled: boolean; send: (file: File) 
   )
 }
 
-function BackupRow({
-  backup: { filename, createdAt, size, origin, verified, withKey, version, sha256 },
-  withProgress,
-}: {
-  backup: Backup
-  withProgress: (text: string, run: () => Promise<unknown>) => Promise<void>
-}) {
-  const restore = () =>
+function rowOf(
+  { filename, createdAt, size, origin, verified, withKey, version, sha256 }: Backup,
+  withProgress: (text: string, run: () => Promise<unknown>) => Promise<void>,
+  restore: (filename: string) => void,
+): ResourceRow {
+  const download = async () => saveFile({ ...(await client.backups.download({ filename })), filename })
+  const ask = () =>
     confirm({
       title: `Restore ${filename}`,
       text: `This restores all projects, cards, accounts and settings from ${formatTime(createdAt)}. The current data is kept as a separate backup. Running agents are stopped, and all other people must sign in again.`,
       submit: 'Restore',
       typed: filename,
-      run: async () => {
-        const { keptAs } = await client.backups.restore({ filename })
-        showMessage(`Restored the backup. The previous data is in ${keptAs}.`)
-        reloadAll()
+      run: async () => restore(filename),
+    })
+  return {
+    name: filename,
+    title: <span {...tooltip(`SHA-256: ${sha256}`)}>{filename}</span>,
+    badges: [origins[origin], withKey && 'with the key', !verified && 'not verified'],
+    about: `${formatTime(createdAt)} · ${sizeOf(size)} · board ${version}`,
+    actions: [
+      { label: 'Download', run: () => withProgress(`Downloading ${filename}…`, download) },
+      { label: 'Restore…', run: ask },
+      {
+        label: 'Delete',
+        isDanger: true,
+        confirm: {
+          title: `Delete ${filename}`,
+          text: 'This permanently deletes the backup. The current data is unchanged.',
+        },
+        run: () => withProgress('Deleting…', () => client.backups.delete({ filename })),
       },
-    })
-  const remove = () =>
-    confirm({
-      title: `Delete ${filename}`,
-      text: 'This permanently deletes the backup. The current data is unchanged.',
-      submit: 'Delete',
-      run: () => withProgress('Deleting…', () => client.backups.delete({ filename })),
-    })
-  const download = () =>
-    withProgress(`Downloading ${filename}…`, async () =>
-      saveFile({ ...(await client.backups.download({ filename })), filename }),
-    )
-  return (
-    <tr>
-      <td>
-        <code {...tooltip(`SHA-256: ${sha256}`)}>{filename}</code>
-        <div className="dim">
-          board {version}
-          {withKey && ', with the key'}
-        </div>
-      </td>
-      <td>{formatTime(createdAt)}</td>
-      <td>{sizeOf(size)}</td>
-      <td>{origins[origin]}</td>
-      <td>{verified ? 'yes' : 'no'}</td>
-      <td>
-        <Menu
-          label={`Actions for ${filename}`}
-          items={[
-            { label: 'Download', run: download },
-            { label: 'Restore…', run: restore },
-            { label: 'Delete…', run: remove, isDanger: true },
-          ]}
-        />
-      </td>
-    </tr>
-  )
+    ],
+  }
 }
 
 function sizeOf(bytes: number): string {

@@ -43,7 +43,7 @@ export function Users() {
       <ResourceSection
         of={{ ...list, value: list.value?.users, set: () => undefined }}
         label="Users"
-        about="People with an account on this server. Projects and organizations add roles of their own."
+        about="People with an account on this server. Projects and organizations have separate roles."
         empty="No results"
         row={user => rowOf(user, { isSuper, isMe: user.id === me?.id, reload: list.reload })}
         form={formOf(isSuper)}

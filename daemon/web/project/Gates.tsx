@@ -27,7 +27,7 @@ export function GatesSection(props: SectionProps) {
       <ResourceSection
         of={list}
         label="Gates"
-        about="What a card needs before it moves forward from a column or is merged: commands that succeed, in this order, or people who approve. A result counts until the files change."
+        about="Before a card moves forward from a column or is merged, these commands must succeed, and these people must approve. A result counts until the files change."
         empty="No gates. Cards move on and are merged without checks."
         mayEdit={mayManage}
         reorder={ids => client.gates.reorder({ projectId, ids })}

@@ -12,7 +12,7 @@ export function isFound(text: string, search: string): boolean {
     .every(word => lower.includes(word))
 }
 
-/** Returns the rows that the search finds. If it finds none of them, it is about another setting, and all rows stay. */
+/** Returns the rows that the search finds, or all rows if the search finds only other settings. */
 export function useSearchedRows<T extends { name: string; about?: ReactNode; details?: ReactNode }>(
   rows: readonly T[],
 ): readonly T[] {

@@ -20,6 +20,13 @@ export const Backup = v.object({
 })
 export type Backup = v.InferOutput<typeof Backup>
 const Restored = v.object({ filename: v.string(), keptAs: v.string() })
+/** A restore that is running: its step, and the completed part of the step from 0 to 1, or null if it is unknown. */
+export const RestoreProgress = v.object({
+  filename: v.string(),
+  step: v.picklist(['verify', 'keep', 'replace']),
+  share: v.nullable(v.number()),
+})
+export type RestoreProgress = v.InferOutput<typeof RestoreProgress>
 
 export const backups = {
   create: post('/api/backups', {
@@ -62,6 +69,12 @@ export const backups = {
     audited: { target: 'backup' },
     who: superAdmin,
     summary: 'Delete a backup',
+  }),
+  restoring: get('/api/backups/restoring', {
+    who: superAdmin,
+    summary: 'Show the progress of the running restore',
+    details: 'While the server replaces the data in the last step, it does not respond.',
+    output: v.object({ progress: v.nullable(RestoreProgress) }),
   }),
   restore: post('/api/backups/{filename}/restore', {
     fails: ['INVALID_BACKUP'],

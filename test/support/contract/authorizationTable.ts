@@ -129,7 +129,7 @@ export const sections: Section[] = [
     own: '   401    401   403      403    403    403     403  403   403   403   ok    ok    403 403     403       403      403',
     routes: {
       none: `auth.getSettings, auth.setSettings, audit.list, logs.getExport, logs.setExport, logs.testExport, oidc.get, oidc.set, oidc.delete, oidc.test,
-        server.metrics from elsewhere, backups.upload, backups.restore, backups.delete,
+        server.metrics from elsewhere, backups.upload, backups.restoring, backups.restore, backups.delete,
         users.create a super_admin, users.update of a super_admin, users.update to a super_admin, users.delete of a super_admin, users.resetPassword of a super_admin`,
     },
   },

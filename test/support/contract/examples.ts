@@ -399,6 +399,7 @@ export const examples = (seed: Seed): Examples => {
     backups: {
       create: { withKey: false },
       list: {},
+      restoring: {},
       upload: {},
       download: { filename: seed.backup },
       delete: { filename: seed.backup },
