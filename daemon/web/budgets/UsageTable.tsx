@@ -40,7 +40,7 @@ export function UsageTable(of: { projectId?: number; organizationId?: number; ca
   }, [groupBy, days, of.projectId, of.organizationId, of.cardId])
   return (
     <>
-      <div className="usage-choices">
+      <div className="filters">
         <Choice label="Usage by" value={groupBy} onChange={setGroup} options={groups} />
         <Choice label="Period" value={days} onChange={setDays} options={times} />
         <Button icon="file" disabled={!usage.value?.length} onClick={() => saveCsv(groupBy, usage.value!)}>

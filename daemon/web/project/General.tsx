@@ -30,7 +30,7 @@ export function GeneralSection(props: SectionProps) {
 
 function Facts({ project }: SectionProps) {
   return (
-    <dl className="project-facts panel">
+    <dl className="facts panel">
       <dt>Name</dt>
       <dd>{project.name}</dd>
       <dt>Folder</dt>

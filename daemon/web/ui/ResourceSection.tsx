@@ -15,6 +15,17 @@ export interface ResourceAction extends Omit<MenuItem, 'isOn' | 'keys'> {
   confirm?: Omit<Question, 'run' | 'submit'> & { submit?: string }
 }
 
+/** The action that removes a resource, after a confirmation. */
+interface Removal {
+  /** Default: "Delete", which destroys the resource. */
+  verb?: string
+  /** Default: the verb and the name of the row. */
+  title?: string
+  /** The consequences: what is lost and what remains. */
+  text: string
+  run: () => Promise<unknown>
+}
+
 /** The content of a row. */
 export interface ResourceRow {
   /** The name of the resource, also in the accessible names of its actions. */
@@ -31,6 +42,7 @@ export interface ResourceRow {
   /** The most frequent action, or a control that changes the resource in place. */
   control?: ReactNode
   actions?: ReadonlyArray<ResourceAction | false | undefined>
+  remove?: Removal | false
   /** Whether the person can edit the resource, if the section has a form. Default: true. */
   isEditable?: boolean
 }
@@ -126,12 +138,14 @@ function ResourceList<T extends { id: string }, V extends object>(
   }
   return (
     <ul className="rows panel" aria-label={label}>
-      {shown.map(({ resource, at, actions = [], isEditable = true, ...content }) => {
+      {shown.map(({ resource, at, actions = [], remove, isEditable = true, ...content }) => {
         const changes: Array<MenuItem | false | undefined> = [
           form && mayEdit && isEditable && { label: 'Edit', run: () => edit(resource) },
           reorder && mayEdit && at > 0 && { label: 'Move up', run: move(at, at - 1) },
           reorder && mayEdit && at < all.length - 1 && { label: 'Move down', run: move(at, at + 1) },
-          ...actions.map(action => action && itemOf(action, of.reload)),
+          ...[...actions, remove && removalOf(content.name, remove)].map(
+            action => action && itemOf(action, of.reload),
+          ),
         ]
         return (
           <Row key={resource.id} {...content} items={changes.filter(item => item !== false && item !== undefined)} />
@@ -142,6 +156,11 @@ function ResourceList<T extends { id: string }, V extends object>(
     </ul>
   )
 }
+
+const removalOf = (
+  name: string,
+  { verb = 'Delete', title = `${verb} ${name}`, text, run }: Removal,
+): ResourceAction => ({ label: verb, isDanger: true, confirm: { title, text }, run })
 
 const itemOf = ({ confirm: question, run, ...item }: ResourceAction, reload: () => Promise<void>): MenuItem => {
   const runAndReload = async () => {
