@@ -45,7 +45,7 @@ describe.skipIf(noBrowser !== undefined)('budgets, in the browser', () => {
     const headers = { accept: 'text/csv', authorization: `Bearer ${board.token}` }
     expect(readFileSync(await csv.path(), 'utf8')).toBe(await (await fetch(url, { headers })).text())
     await actOn(page, 'Project Agents', 'Delete')
-    await page.getByRole('button', { name: 'Delete budget', exact: true }).click()
+    await page.getByRole('button', { name: 'Delete', exact: true }).click()
     await page.getByText('No budgets.').waitFor()
   })
 

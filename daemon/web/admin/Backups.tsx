@@ -134,18 +134,13 @@ function rowOf(
     title: <span {...tooltip(`SHA-256: ${sha256}`)}>{filename}</span>,
     badges: [origins[origin], withKey && 'with the key', !verified && 'not verified'],
     about: `${formatTime(createdAt)} · ${sizeOf(size)} · board ${version}`,
+    remove: {
+      text: 'This permanently deletes the backup. The current data is unchanged.',
+      run: () => withProgress('Deleting…', () => client.backups.delete({ filename })),
+    },
     actions: [
       { label: 'Download', run: () => withProgress(`Downloading ${filename}…`, download) },
       { label: 'Restore…', run: ask },
-      {
-        label: 'Delete',
-        isDanger: true,
-        confirm: {
-          title: `Delete ${filename}`,
-          text: 'This permanently deletes the backup. The current data is unchanged.',
-        },
-        run: () => withProgress('Deleting…', () => client.backups.delete({ filename })),
-      },
     ],
   }
 }

@@ -201,17 +201,12 @@ function rowOf(
     ) : (
       <span>{role}</span>
     ),
-    actions: [
-      (mayManage || isMe) && {
-        label: isMe ? 'Leave' : 'Remove',
-        isDanger: true,
-        confirm: {
-          title: isMe ? 'Leave organization' : `Remove ${email}`,
-          text: `${isMe ? 'You lose' : `${email} loses`} access to the projects of the organization.`,
-        },
-        run: remove,
-      },
-    ],
+    remove: (mayManage || isMe) && {
+      verb: isMe ? 'Leave' : 'Remove',
+      title: isMe ? 'Leave organization' : `Remove ${email}`,
+      text: `${isMe ? 'You lose' : `${email} loses`} access to the projects of the organization.`,
+      run: remove,
+    },
   }
 }
 

@@ -30,17 +30,11 @@ export function Profiles() {
             )}
           </>
         ),
-        actions: [
-          {
-            label: 'Delete',
-            isDanger: true,
-            confirm: {
-              title: `Delete profile ${name}`,
-              text: 'Cards, columns and projects that use this profile cannot start an agent until you select another one.',
-            },
-            run: () => client.agentProfiles.delete({ id }),
-          },
-        ],
+        remove: {
+          title: `Delete profile ${name}`,
+          text: 'Cards, columns and projects that use this profile cannot start an agent until you select another one.',
+          run: () => client.agentProfiles.delete({ id }),
+        },
       })}
     />
   )

@@ -51,18 +51,11 @@ function rowOf(budget: Budget, isEditable: boolean): ResourceRow {
       </>
     ),
     details: <Spent budget={budget} />,
-    actions: [
-      isEditable && {
-        label: 'Delete',
-        isDanger: true,
-        confirm: {
-          title: `Delete budget of ${name}`,
-          text: 'Agents in this scope are no longer limited. Paused agents continue.',
-          submit: 'Delete budget',
-        },
-        run: () => client.budgets.delete({ id }),
-      },
-    ],
+    remove: isEditable && {
+      title: `Delete budget of ${name}`,
+      text: 'Agents in this scope are no longer limited. Paused agents continue.',
+      run: () => client.budgets.delete({ id }),
+    },
   }
 }
 

@@ -77,19 +77,14 @@ function rowOf(
     ]
       .filter(Boolean)
       .join(' · '),
+    remove: {
+      text: 'Agents that used this credential fall back to the credential of their project, their organization or the server.',
+      run: remove,
+    },
     actions: [
       mayManage && { label: isUsed ? 'Stop using in project' : 'Use in project', run: choose },
       { label: 'Check', run: verify },
       { label: 'Usage', run: () => showUsage({ id, ...credential }) },
-      {
-        label: 'Delete',
-        isDanger: true,
-        confirm: {
-          title: `Delete ${name}`,
-          text: 'Agents that used this credential fall back to the credential of their project, their organization or the server.',
-        },
-        run: remove,
-      },
     ],
   }
 }

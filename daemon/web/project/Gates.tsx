@@ -79,17 +79,10 @@ const rowOf = (gate: Gate, projectId: string, places: Places, mayManage: boolean
         {gate.command}
       </pre>
     ),
-  actions: [
-    mayManage && {
-      label: 'Delete',
-      isDanger: true,
-      confirm: {
-        title: `Delete ${gate.name}`,
-        text: 'Cards no longer need this gate. Its results are deleted.',
-      },
-      run: () => client.gates.delete({ projectId, gateId: gate.id }),
-    },
-  ],
+  remove: mayManage && {
+    text: 'Cards no longer need this gate. Its results are deleted.',
+    run: () => client.gates.delete({ projectId, gateId: gate.id }),
+  },
 })
 
 const kinds = [

@@ -136,6 +136,11 @@ function rowOf(key: Key, place: string | undefined): ResourceRow {
         <div>{permissions.join(', ')}</div>
       </>
     ),
+    remove: {
+      verb: 'Revoke',
+      text: 'Programs that use this key lose access immediately. Its webhooks are disabled.',
+      run: () => client.keys.revoke({ id }),
+    },
     actions: [
       !isExpired &&
         app === null && {
@@ -146,15 +151,6 @@ function rowOf(key: Key, place: string | undefined): ResourceRow {
           },
           run: async () => showKey(await client.keys.rotate({ id, graceSecs: 3600 })),
         },
-      {
-        label: 'Revoke',
-        isDanger: true,
-        confirm: {
-          title: `Revoke ${name}`,
-          text: 'Programs that use this key lose access immediately. Its webhooks are disabled.',
-        },
-        run: () => client.keys.revoke({ id }),
-      },
     ],
   }
 }

@@ -103,19 +103,14 @@ function memberRow(
     ) : (
       <span>{role}</span>
     ),
-    actions: [
-      (mayManage || isMe) && {
-        label: isMe ? 'Leave' : 'Remove',
-        isDanger: true,
-        confirm: {
-          title: isMe ? `Leave ${project.name}` : `Remove ${name}`,
-          text: isMe
-            ? 'You lose access to the project. A project admin can add you again.'
-            : `${name} loses access to the project, and their keys and webhooks stop working in it.`,
-        },
-        run: remove,
-      },
-    ],
+    remove: (mayManage || isMe) && {
+      verb: isMe ? 'Leave' : 'Remove',
+      title: isMe ? `Leave ${project.name}` : `Remove ${name}`,
+      text: isMe
+        ? 'You lose access to the project. A project admin can add you again.'
+        : `${name} loses access to the project, and their keys and webhooks stop working in it.`,
+      run: remove,
+    },
   }
 }
 
@@ -132,16 +127,14 @@ function invitationRow({ project, mayManage }: SectionProps, invitation: Invitat
         {!isExpired && ` · until ${formatTime(expiresAt, 'day')}`}
       </>
     ),
+    remove: mayManage && {
+      verb: 'Withdraw',
+      title: `Withdraw invitation of ${email}`,
+      text: 'The invitation link stops working.',
+      run: () => client.members.removeInvitation(place),
+    },
     actions: mayManage
-      ? [
-          { label: 'New link', run: async () => showLink(await client.members.renewInvitation(place)) },
-          {
-            label: 'Withdraw',
-            isDanger: true,
-            confirm: { title: `Withdraw invitation of ${email}`, text: 'The invitation link stops working.' },
-            run: () => client.members.removeInvitation(place),
-          },
-        ]
+      ? [{ label: 'New link', run: async () => showLink(await client.members.renewInvitation(place)) }]
       : [],
   }
 }

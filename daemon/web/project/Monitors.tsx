@@ -78,17 +78,12 @@ function rowOf(monitor: Monitor, projectId: string, mayWork: boolean): ResourceR
         </pre>
       </details>
     ),
-    actions: [
-      mayWork && {
-        label: 'Remove',
-        isDanger: true,
-        confirm: {
-          title: 'Remove monitor',
-          text: `${command} no longer runs. If the command is running now, all of its processes are stopped.`,
-        },
-        run: () => client.monitors.deleteProject({ projectId, monitorId }),
-      },
-    ],
+    remove: mayWork && {
+      verb: 'Remove',
+      title: 'Remove monitor',
+      text: `${command} no longer runs. If the command is running now, all of its processes are stopped.`,
+      run: () => client.monitors.deleteProject({ projectId, monitorId }),
+    },
   }
 }
 

@@ -31,17 +31,12 @@ export function Repositories({ project, mayManage, onChange }: SectionProps) {
           name,
           about: <code>{path}</code>,
           isEditable: false,
-          actions: [
-            mayManage && {
-              label: 'Remove',
-              isDanger: true,
-              confirm: {
-                title: `Remove ${name}?`,
-                text: `Agents no longer get a worktree of ${name}. Commits of cards stay on their branches, and the folder remains.`,
-              },
-              run: () => change(repositories.filter(each => each.name !== name)),
-            },
-          ],
+          remove: mayManage && {
+            verb: 'Remove',
+            title: `Remove ${name}?`,
+            text: `Agents no longer get a worktree of ${name}. Commits of cards stay on their branches, and the folder remains.`,
+            run: () => change(repositories.filter(each => each.name !== name)),
+          },
         })}
         form={{
           noun: 'repository',

@@ -47,20 +47,11 @@ function rowOf(schedule: Schedule, mayWork: boolean): ResourceRow {
         {createdBy && ` · permissions of ${createdBy.keyName ?? createdBy.displayName ?? 'a deleted account'}`}
       </>
     ),
-    actions: mayWork
-      ? [
-          { label: 'Run now', run },
-          {
-            label: 'Delete',
-            isDanger: true,
-            confirm: {
-              title: `Delete ${name}`,
-              text: 'The schedule creates no more cards. Existing cards remain.',
-            },
-            run: () => client.schedules.delete(place),
-          },
-        ]
-      : [],
+    remove: mayWork && {
+      text: 'The schedule creates no more cards. Existing cards remain.',
+      run: () => client.schedules.delete(place),
+    },
+    actions: mayWork ? [{ label: 'Run now', run }] : [],
   }
 }
 

@@ -40,19 +40,12 @@ export function ScriptsSection({ project: { id: projectId, path }, mayWork }: Se
           {run && run.status !== 'idle' && <ScriptRun projectId={projectId} name={name} run={run} onRun={setRun} />}
         </>
       ),
-      actions: [
-        mayWork && {
-          label: 'Delete',
-          isDanger: true,
-          confirm: {
-            title: `Delete ${name}`,
-            text: isRunning
-              ? 'The current run is stopped with all of its processes.'
-              : 'This permanently deletes the command.',
-          },
-          run: () => client.scripts.delete(place),
-        },
-      ],
+      remove: mayWork && {
+        text: isRunning
+          ? 'The current run is stopped with all of its processes.'
+          : 'This permanently deletes the command.',
+        run: () => client.scripts.delete(place),
+      },
     }
   }
   return (

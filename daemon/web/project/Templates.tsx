@@ -49,15 +49,8 @@ export function TemplatesSection({ project: { id: projectId }, me }: SectionProp
           badges: [builtin && 'built in', shared && 'shared with all'],
           about: columns.map(column => column.name).join(' → '),
           isEditable: mayEdit,
-          actions: [
-            { label: 'Copy', run: () => edit(draftOf(`${name} (copy)`, columns)) },
-            mayEdit && {
-              label: 'Delete',
-              isDanger: true,
-              confirm: { title: `Delete ${name}`, text: 'Existing boards are unchanged.' },
-              run: () => client.templates.delete({ id }),
-            },
-          ],
+          remove: mayEdit && { text: 'Existing boards are unchanged.', run: () => client.templates.delete({ id }) },
+          actions: [{ label: 'Copy', run: () => edit(draftOf(`${name} (copy)`, columns)) }],
         }
       }}
       form={formOf(me.role !== 'user')}

@@ -60,6 +60,11 @@ function rowOf(webhook: Webhook, mayManage: boolean, showDeliveries: () => void)
     ]
       .filter(Boolean)
       .join(' · '),
+    remove: mayManage && {
+      title: 'Delete webhook',
+      text: `Events are no longer sent to ${url}. The record of deliveries is also deleted.`,
+      run: () => client.webhooks.delete(place),
+    },
     actions: [
       { label: 'Deliveries', run: showDeliveries },
       mayManage && { label: 'Test', run: () => client.webhooks.test(place).then(showDeliveries) },
@@ -71,15 +76,6 @@ function rowOf(webhook: Webhook, mayManage: boolean, showDeliveries: () => void)
           submit: 'Create',
         },
         run: async () => showSigningSecret(await client.webhooks.rotate(place)),
-      },
-      mayManage && {
-        label: 'Delete',
-        isDanger: true,
-        confirm: {
-          title: 'Delete webhook',
-          text: `Events are no longer sent to ${url}. The record of deliveries is also deleted.`,
-        },
-        run: () => client.webhooks.delete(place),
       },
     ],
   }

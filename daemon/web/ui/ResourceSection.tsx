@@ -143,9 +143,7 @@ function ResourceList<T extends { id: string }, V extends object>(
           form && mayEdit && isEditable && { label: 'Edit', run: () => edit(resource) },
           reorder && mayEdit && at > 0 && { label: 'Move up', run: move(at, at - 1) },
           reorder && mayEdit && at < all.length - 1 && { label: 'Move down', run: move(at, at + 1) },
-          ...[...actions, remove && removalOf(content.name, remove)].map(
-            action => action && itemOf(action, of.reload),
-          ),
+          ...[...actions, remove && removalOf(content.name, remove)].map(action => action && itemOf(action, of.reload)),
         ]
         return (
           <Row key={resource.id} {...content} items={changes.filter(item => item !== false && item !== undefined)} />

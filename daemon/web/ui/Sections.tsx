@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState, type ReactNode } from 'react'
 import { layers } from '../app/keptFocus.ts'
+import { tooltip } from './tooltip.ts'
 import { isFound, SettingsSearch } from './settingsSearch.ts'
 
 /** A section of a page with a separate link. */
@@ -100,6 +101,7 @@ function SearchField({ label, value, onChange, list }: SearchFieldProps) {
       type="search"
       aria-label={label}
       aria-keyshortcuts="/"
+      {...tooltip('Search', { keys: '/', isName: true })}
       placeholder="Search"
       autoComplete="off"
       value={value}
