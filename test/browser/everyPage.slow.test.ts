@@ -41,7 +41,7 @@ describe.skipIf(noBrowser !== undefined)('every page', () => {
   const sectionsOf = async (page: Page): Promise<string[]> => {
     const links = page
       .getByRole('navigation', { name: 'Settings' })
-      .or(page.getByRole('navigation', { name: 'Sections' }))
+      .or(page.getByRole('navigation', { name: 'Administration' }))
     const found = await links
       .getByRole('link')
       .evaluateAll(all => all.map(link => (link as unknown as { hash: string }).hash))
