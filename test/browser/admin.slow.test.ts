@@ -235,6 +235,8 @@ describe.skipIf(noBrowser !== undefined)('administration', () => {
     expect(await client.settings.getShortcuts()).toMatchObject({ add: 'j', down: 'down' })
     await page.getByRole('button', { name: 'Reset all' }).click()
     await page.getByRole('alertdialog').getByRole('button', { name: 'Reset all' }).click()
+    // The page behind a dialog has no buttons for assistive technology.
+    await page.getByRole('alertdialog').waitFor({ state: 'detached' })
     await page.getByRole('button', { name: 'Reset keys: add a card' }).waitFor({ state: 'detached' })
     expect(await client.settings.getShortcuts()).toMatchObject({ add: 'n', down: 'j,down' })
   })

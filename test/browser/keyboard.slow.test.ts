@@ -39,10 +39,14 @@ describe.skipIf(noBrowser !== undefined)('without a mouse', () => {
       ...keyboard,
       page,
       dialog,
-      /** Opens a dialog, closes it with Escape, and opens it again: the focus returns to its previous element. */
-      ask: async (button: RegExp, name: string) => {
+      /** Opens a dialog, by a button or the first action of its menu, closes it with Escape, and opens it again: the focus returns to its previous element. */
+      ask: async (button: RegExp, name: string, firstAction?: string) => {
         for (const key of ['Escape', undefined]) {
           await keyboard.press(button)
+          if (firstAction !== undefined) {
+            await page.getByRole('menuitem', { name: firstAction }).and(page.locator(':focus')).waitFor()
+            await page.keyboard.press('Enter')
+          }
           await dialog(name)
           await expect.poll(keyboard.focusedIn).toBe(name)
           if (key === undefined) continue
@@ -141,19 +145,20 @@ describe.skipIf(noBrowser !== undefined)('without a mouse', () => {
 
   test('a repository is added and removed', async () => {
     const lib = makeRepository(board.folder('lib'))
-    const { page, press, ask, focusedIn, said, tabTo } = await openedAt(settings('general'))
-    await tabTo(/^Repository name/)
+    const { page, press, ask, dialog, focused, focusedIn, said, tabTo } = await openedAt(settings('general'))
+    await press(/^New repository/)
+    await dialog('New repository')
+    await expect.poll(focused).toBe('Repository name')
     await page.keyboard.type('lib')
     await tabTo(/^Repository folder/)
     await page.keyboard.type(lib)
     await page.keyboard.press('Enter')
-    const remove = page.getByRole('button', { name: 'Remove lib' })
-    await remove.waitFor()
-    await tabTo(/^Remove lib/, { back: true })
-    await ask(/^Remove lib/, 'Remove lib?')
+    const actions = page.getByRole('button', { name: 'Actions for lib' })
+    await actions.waitFor()
+    await ask(/^Actions for lib/, 'Remove lib?', 'Remove…')
     await press(/^Remove$/)
     await said('Removed lib.')
-    expect(await remove.count()).toBe(0)
+    expect(await actions.count()).toBe(0)
     await focusIsIn(focusedIn, 'Other repositories')
   })
 
@@ -168,7 +173,7 @@ describe.skipIf(noBrowser !== undefined)('without a mouse', () => {
     await focusIsIn(focusedIn, 'Connect an app')
     await app.connect(board.token)
     const keys = await openedAt('#/me/keys')
-    await keys.ask(/^Revoke Probe/, 'Revoke Probe')
+    await keys.ask(/^Actions for Probe/, 'Revoke Probe', 'Revoke…')
     await keys.press(/^Revoke$/)
     await keys.said('Revoked Probe.')
     await focusIsIn(keys.focusedIn, 'API keys')

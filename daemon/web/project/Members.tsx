@@ -48,7 +48,7 @@ export function MembersSection(props: SectionProps) {
     <ResourceSection
       of={list}
       label="Members"
-      about="Members see the project and its boards. Their role determines what they can change."
+      about="Members see the project and its boards. A role allows more: work with cards and agents, or manage the project."
       empty="No other members yet."
       mayEdit={mayManage}
       row={entry => ({

@@ -1,5 +1,6 @@
 import { useState, type ReactNode } from 'react'
 import type { Loaded } from '../app/load.ts'
+import { announce } from '../app/messages.ts'
 import { confirm } from './confirm.tsx'
 import type { Question } from './ConfirmDialog.tsx'
 import { Button } from './Button.tsx'
@@ -15,10 +16,18 @@ export interface ResourceAction extends Omit<MenuItem, 'isOn' | 'keys'> {
   confirm?: Omit<Question, 'run' | 'submit'> & { submit?: string }
 }
 
+const pastTense = {
+  Delete: 'Deleted',
+  Leave: 'Left',
+  Remove: 'Removed',
+  Revoke: 'Revoked',
+  Withdraw: 'Withdrew',
+}
+
 /** The action that removes a resource, after a confirmation. */
 interface Removal {
   /** Default: "Delete", which destroys the resource. */
-  verb?: string
+  verb?: keyof typeof pastTense
   /** Default: the verb and the name of the row. */
   title?: string
   /** The consequences: what is lost and what remains. */
@@ -158,7 +167,15 @@ function ResourceList<T extends { id: string }, V extends object>(
 const removalOf = (
   name: string,
   { verb = 'Delete', title = `${verb} ${name}`, text, run }: Removal,
-): ResourceAction => ({ label: verb, isDanger: true, confirm: { title, text }, run })
+): ResourceAction => ({
+  label: verb,
+  isDanger: true,
+  confirm: { title, text },
+  run: async () => {
+    await run()
+    announce(`${title.replace(verb, pastTense[verb]).replace(/\?$/, '')}.`)
+  },
+})
 
 const itemOf = ({ confirm: question, run, ...item }: ResourceAction, reload: () => Promise<void>): MenuItem => {
   const runAndReload = async () => {
