@@ -75,6 +75,7 @@ export const webhookEventGroups = groupsBySubject(webhookEventTypes, {
   preview: 'Agents',
   review: 'Reviews and pull requests',
   pull_request: 'Reviews and pull requests',
+  landing: 'Reviews and pull requests',
   budget: 'Budgets',
   monitor: 'Gates, scripts, schedules and monitors',
   schedule: 'Gates, scripts, schedules and monitors',
