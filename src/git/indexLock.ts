@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { createKeyedQueue } from '../async/serialQueue.ts'
 import { processMark } from '../system/kernel.ts'
 import { Problem } from '../contract/errors.ts'
-import type { Repository } from './workingTrees.ts'
+import { readHead, type WorkingTree } from './workingTrees.ts'
 import { readPlain } from './untrustedFiles.ts'
 
 const maxOwnerBytes = 200
@@ -12,6 +12,8 @@ const maxOwnerBytes = 200
 export interface TakenIndex {
   /** Writes the next bytes of the new index. */
   write(bytes: Buffer): Promise<void>
+  /** Records that HEAD moves to a commit, which the new index matches. If the server is killed before `install`, the next owner installs it. */
+  announce(commit: string): Promise<void>
   /** Replaces the index with the new one, which must match the worktree. Keeps the lock. */
   install(): Promise<void>
   /** Releases the lock. A new index that was not installed is removed. */
@@ -22,16 +24,17 @@ export interface TakenIndex {
 export const nextIndex = 'index.board'
 
 /** @throws Problem CONFLICT if a Git command is running there */
-export async function takeIndex({ gitDir }: Pick<Repository, 'gitDir'>): Promise<TakenIndex> {
-  const [lock, next] = [join(gitDir, 'index.lock'), join(gitDir, nextIndex)]
-  await takeLock(lock).catch((error: unknown) => {
+export async function takeIndex(place: WorkingTree): Promise<TakenIndex> {
+  const [lock, next] = [join(place.gitDir, 'index.lock'), join(place.gitDir, nextIndex)]
+  await takeLock(place, lock).catch((error: unknown) => {
     throw new Problem('CONFLICT', lockedBy(lock), { cause: error })
   })
   await rm(next, { force: true })
   let isHeld = true
   return {
     write: bytes => appendFile(next, bytes, { mode: 0o644 }),
-    install: () => rename(next, join(gitDir, 'index')),
+    announce: commit => writeFile(lock, `${ownerOf(process.pid)}${commit}\n`),
+    install: () => rename(next, join(place.gitDir, 'index')),
     release: async () => {
       if (!isHeld) return
       isHeld = false
@@ -45,14 +48,33 @@ export async function takeIndex({ gitDir }: Pick<Repository, 'gitDir'>): Promise
 export const lockedBy = (lock: string): string =>
   `Git is busy: ${lock} exists. Try again when Git has finished. If no Git process is running, delete this file.`
 
-/** Takes a lock that names its owner. The lock of a killed server is taken over, because it would never be removed otherwise. */
-async function takeLock(lock: string): Promise<void> {
+/** Completes what a killed server has begun with the index of a worktree. Does nothing if there is no such server. */
+export async function recoverIndex(place: WorkingTree): Promise<void> {
+  const owner = await readOwner(join(place.gitDir, 'index.lock'))
+  if (isLeft(owner)) await (await takeIndex(place)).release()
+}
+
+const readOwner = (lock: string): Promise<string> => readPlain(lock, maxOwnerBytes).catch(() => '')
+
+/** Whether a lock belongs to a server that no longer runs. */
+function isLeft(owner: string): boolean {
+  const pid = Number(/^board (\d+) /.exec(owner)?.[1])
+  return pid > 0 && !isPresent(pid, owner.slice(0, owner.indexOf('\n') + 1))
+}
+
+/**
+ * Takes a lock that names its owner. The lock of a killed server is taken over, because it would never be removed otherwise. If HEAD has
+ * moved to the commit that the server had announced, its index is installed.
+ */
+async function takeLock(place: WorkingTree, lock: string): Promise<void> {
   const writeLock = () => writeFile(lock, ownerOf(process.pid), { flag: 'wx' })
   await writeLock().catch((error: unknown) =>
     takingOver(lock, async () => {
-      const owner = await readPlain(lock, maxOwnerBytes).catch(() => '')
-      const pid = Number(/^board (\d+) /.exec(owner)?.[1])
-      if (!pid || isPresent(pid, owner)) throw error
+      const owner = await readOwner(lock)
+      if (!isLeft(owner)) throw error
+      const announced = owner.split('\n')[1]
+      if (announced && (await readHead(place)).head === announced)
+        await rename(join(place.gitDir, nextIndex), join(place.gitDir, 'index')).catch(() => {})
       await rm(lock, { force: true })
       await writeLock()
     }),

@@ -1,7 +1,7 @@
 import { Problem } from '../contract/errors.ts'
 import { requireNotInUse } from '../git/branchInUse.ts'
 import { git, GitFailed, gitReason } from '../git/git.ts'
-import { lockedBy, nextIndex, takeIndex } from '../git/indexLock.ts'
+import { lockedBy, nextIndex, recoverIndex, takeIndex } from '../git/indexLock.ts'
 import { kindOf } from '../git/kindOf.ts'
 import { listWorkingTrees, readHead, type Repository } from '../git/workingTrees.ts'
 import { worktreeOf } from './findWorktree.ts'
@@ -18,7 +18,7 @@ export async function advanceBranch(
   target: string,
   result: string,
 ): Promise<void> {
-  const place = await findMovableCheckout(worktrees, repository, into)
+  const place = await findCheckout(repository, into)
   if (!place) return moveBranch(repository, into, target, result)
   const index = await takeIndex(place)
   const move = (from: string, to: string, name: string) =>
@@ -27,6 +27,7 @@ export async function advanceBranch(
     await move(target, result, 'index').catch((error: unknown) => {
       throw couldNotFollow(error)
     })
+    await index.announce(result)
     await moveBranch(place, into, target, result).catch(async (error: unknown) => {
       await move(result, target, nextIndex)
       throw error
@@ -55,7 +56,7 @@ export async function tryToAdvance(
   target: string,
   result: string,
 ): Promise<void> {
-  const place = await findMovableCheckout(worktrees, repository, into)
+  const place = await findCheckout(repository, into)
   if (!place) return
   const move = { from: target, to: result, index: 'index', isTrial: true }
   await worktrees.run('moveFiles', { worktree: place, move }).catch((error: unknown) => {
@@ -63,15 +64,16 @@ export async function tryToAdvance(
   })
 }
 
-/** The working tree in which a branch is checked out, after a check that its files can be moved to another commit. */
-async function findMovableCheckout(
-  worktrees: Worktrees,
-  repository: Repository,
-  branch: string,
-): Promise<Repository | undefined> {
+/** The working tree in which a branch is checked out, after a check that no Git command uses the branch. */
+async function findCheckout(repository: Repository, branch: string): Promise<Repository | undefined> {
   await requireNotInUse(repository, branch)
+  return recoverCheckout(repository, branch)
+}
+
+/** The working tree in which a branch is checked out. If a server was killed after it moved the branch, the index is installed. */
+export async function recoverCheckout(repository: Repository, branch: string): Promise<Repository | undefined> {
   const place = await checkoutOf(repository, branch)
-  if (place) await worktrees.run('requireMovable', { worktree: place })
+  if (place) await recoverIndex(place)
   return place
 }
 

@@ -79,6 +79,7 @@ export async function withCommitted<T>(
     const work = tree === null ? head : await commit(run, tree, [head], title)
     return await use(work, async () => {
       if (work === head) return
+      await index.announce(work)
       const args = ['update-ref', '-m', 'commit: board', 'HEAD', work, head]
       const { exitCode, stderr } = await git(commonDir, args, { env: { GIT_DIR: gitDir } })
       if (exitCode !== 0) throw new GitFailed('failed', `git update-ref ended with ${exitCode}: ${stderr}`)

@@ -10,7 +10,7 @@ import type { ProjectFolder } from '../git/folderRecord.ts'
 import { findWorkingTree, readHead, type Repository, type WorkingTree } from '../git/workingTrees.ts'
 import { withRepositoryLock } from '../git/repositoryLock.ts'
 import { withObjects, type ObjectsRun } from '../git/withObjects.ts'
-import { advanceBranch, checkoutOf, tryToAdvance } from './advanceBranch.ts'
+import { advanceBranch, checkoutOf, recoverCheckout, tryToAdvance } from './advanceBranch.ts'
 import { filteredProblem } from './filteredProblem.ts'
 import { commit, requireSynced, treeOf, withCommitted } from './commitWork.ts'
 import { namePaths, pathDetails } from './namePaths.ts'
@@ -130,7 +130,8 @@ async function mergeOnce(
 }
 
 /**
- * Moves a branch to a prepared merge, and the files of the working tree on that branch. Does nothing if the branch already contains it.
+ * Moves a branch to a prepared merge, and the files of the working tree on that branch. If the branch already contains it, only completes
+ * what a killed server has begun.
  * @throws Problem NOT_A_GIT_REPOSITORY; WORKTREE_DIRTY if the checked-out branch has local changes; CONFLICT if the branch has moved
  */
 export async function publishMerge(
@@ -142,7 +143,7 @@ export async function publishMerge(
   const { commonDir } = repository
   await syncWorktreesOn(worktrees, repository, into)
   await withRepositoryLock(commonDir, async () => {
-    if (await isContained(commonDir, into, commit)) return
+    if (await isContained(commonDir, into, commit)) return void (await recoverCheckout(repository, into))
     await advanceBranch(worktrees, repository, into, from, commit)
     await requireContained(commonDir, into, commit)
   }).catch(error => {

@@ -25,7 +25,7 @@ import { fetchLargeFiles, pushLargeFiles } from './inside/localLargeFiles.ts'
 import { runLocalRemote } from './inside/localRemote.ts'
 import type { LocalRun } from '../git/remoteGit.ts'
 import { inQuarantine } from './inside/quarantine.ts'
-import { moveFiles, requireMovable, type FileMove } from './inside/moveFiles.ts'
+import { moveFiles, type FileMove } from './inside/moveFiles.ts'
 import { readFolderFile } from './inside/readFolderFile.ts'
 import { readSlashCommands } from './inside/readSlashCommands.ts'
 import { repairPointer } from './inside/repairPointer.ts'
@@ -101,7 +101,6 @@ export const operations = {
   },
   moveFiles: ({ worktree, move }: { worktree: WorkingTree; move: FileMove }, send: Send) =>
     noResult(moveFiles(worktree, move, send)),
-  requireMovable: ({ worktree }: { worktree: WorkingTree }) => noResult(requireMovable(worktree.topLevel)),
   /** Copies ignored files of a project's folder to a worktree. Returns their paths in the target folder. */
   copyIgnored: ({ places, rules }: { worktree: WorktreePlace; places: CopyPlaces; rules: CopyRules }) =>
     copyIgnored(places, rules),

@@ -57,7 +57,10 @@ async function mergeTested(dependencies: Dependencies, live: LiveLanding): Promi
   if (!project || !card || card.archivedAt !== null) return { reason: 'The card was deleted or archived.' }
   await removeLandingFolder(dependencies, project, landing.id)
   const earlier = await findPublished(landing, project)
-  if (earlier) return finish(dependencies, landing, project, earlier)
+  if (earlier) {
+    await publishMerge(worktrees, project, earlier).catch(postpone)
+    return finish(dependencies, landing, project, earlier)
+  }
   if (hasActiveAgent(card)) return { reason: agentStarted }
   await supervisor.endLate(cardId)
   const trees = await readTrees(worktrees, db, ref)

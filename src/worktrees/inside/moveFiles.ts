@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { Problem } from '../../contract/errors.ts'
 import { namePaths, pathDetails } from '../namePaths.ts'
 import { listLocalChanges } from './changes.ts'
+import { adoptIdentical } from './adoptIdentical.ts'
 import { inCheckout } from './checkout.ts'
 import { copyIndexFile } from '../../git/gitFolder.ts'
 import { openQuarantine } from './quarantine.ts'
@@ -32,18 +33,23 @@ export interface FileMove {
 export const moveFiles = (place: WorkingTree, { from, to, index, isTrial }: FileMove, send: Send): Promise<void> =>
   inCheckout(place, async (run, gitDir) => {
     if (index !== 'index') await copyIndexFile(join(place.gitDir, index), join(gitDir, 'index'))
-    if (from !== null) await requireNoneReplaced(run, place.topLevel, from, to)
+    if (from !== null) {
+      const { topLevel } = place
+      const adopted = await adoptIdentical(run, { gitDir, topLevel }, from, to)
+      if (index === 'index') await requireMovable(topLevel, adopted)
+      await requireNoneReplaced(run, topLevel, { from, to, adopted })
+    }
     const change = from === null ? ['--reset', '-u', to] : ['-m', '-u', ...(isTrial ? ['-n'] : []), from, to]
     await run(['read-tree', ...change], { timeoutMs })
     if (!isTrial) await send(await readFile(join(gitDir, 'index')), 'index')
   })
 
-/** Ensures that the tracked files of a worktree have no local changes. @throws Problem WORKTREE_DIRTY; GitFailed */
-export async function requireMovable(topLevel: string): Promise<void> {
+/** Ensures that the tracked files of a worktree have no local changes, except the `adopted` ones. @throws Problem WORKTREE_DIRTY; GitFailed */
+async function requireMovable(topLevel: string, adopted: ReadonlySet<string>): Promise<void> {
   // Uses the repository's index, because the files are moved according to that index. A commit of the board has just changed it.
   const quarantine = await openQuarantine(topLevel, tmpdir(), undefined, 'repository')
   try {
-    const paths = await listLocalChanges(quarantine)
+    const paths = (await listLocalChanges(quarantine)).filter(path => !adopted.has(path))
     if (paths.length > 0)
       throw new Problem(
         'WORKTREE_DIRTY',

@@ -8,10 +8,15 @@ import type { CheckoutRun } from './checkout.ts'
 const maxListBytes = 256 * 1024 * 1024
 
 /**
- * Ensures that no file that a commit adds replaces an untracked file. Git itself replaces an ignored file without notice.
+ * Ensures that no file that a commit adds replaces an untracked file, except the `adopted` ones. Git itself replaces an ignored file without
+ * notice.
  * @throws Problem WORKTREE_DIRTY that names the files
  */
-export async function requireNoneReplaced(run: CheckoutRun, topLevel: string, from: string, to: string): Promise<void> {
+export async function requireNoneReplaced(
+  run: CheckoutRun,
+  topLevel: string,
+  { from, to, adopted }: { from: string; to: string; adopted: ReadonlySet<string> },
+): Promise<void> {
   const list = async (filter: string) =>
     nulSeparated(
       await run(
@@ -34,7 +39,7 @@ export async function requireNoneReplaced(run: CheckoutRun, topLevel: string, fr
   const found = new Set<string>()
   for (const path of added) {
     const place = await inTheWay(topLevel, path)
-    if (place === undefined || tracked.has(place.path)) continue
+    if (place === undefined || tracked.has(place.path) || adopted.has(path)) continue
     // A pathspec cannot contain bytes that are not UTF-8.
     if (place.isFolder && place.path.isWellFormed())
       for (const each of await untrackedIn(run, place.path)) found.add(each)
