@@ -37,7 +37,9 @@ async function landCard(context: Context, place: CardPlace, { wait, ...target }:
   const added = await client.landings.add({ ...place, ...target })
   const landing = wait ? await waitForEnd(context, place) : added
   const words =
-    landing.status === 'landed' ? `Merged card ${place.cardId} into ${landing.branch}.` : 'Added to the queue.'
+    landing.status === 'landed'
+      ? `Merged card ${place.cardId} into ${landing.branch}.`
+      : `Added card ${place.cardId} to the landing queue.`
   if (landing.status !== 'rejected' && landing.status !== 'cancelled') out.done(words)
   await out.record(landing, landingFields)
   if (wait && landing.status !== 'landed')

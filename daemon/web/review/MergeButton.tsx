@@ -34,6 +34,7 @@ export function MergeButton({ review, card, diff, onMerged }: MergeButtonProps) 
   const items: MenuItem[] = [
     { label: 'Squash and merge…', run: () => setKind('squash') },
     { label: 'Merge into another branch…', run: () => setKind('branch') },
+    { label: 'Add to the landing queue', run: () => client.landings.add(review.place), separator: true },
   ]
   if (hasRemote && card.pullRequest === null)
     items.push({

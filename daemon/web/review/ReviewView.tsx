@@ -9,6 +9,7 @@ import { useWide } from '../ui/useWide.ts'
 import { FileSection, FileTree } from './FileSection.tsx'
 import { BranchTools } from './BranchTools.tsx'
 import { ChangesBar } from './ChangesBar.tsx'
+import { LandingState } from './LandingState.tsx'
 import { Merged } from './Merged.tsx'
 import { DraftContext } from './NoteView.tsx'
 import { PullRequestPanel } from './PullRequestPanel.tsx'
@@ -77,6 +78,7 @@ export function ReviewView({ projectId, cardId, since, onSince }: ReviewViewProp
         </ChangesBar>
         {mayWrite && <OtherDraft />}
         {card && <Merged place={review.place} card={card} result={mergeResult} />}
+        {card && <LandingState place={review.place} card={card} />}
         {isStale && !isEmpty && <Stale onReload={read} />}
         {diff === undefined && error === undefined && <p className="loading">Loading…</p>}
         {error !== undefined && <Failure error={error} onRetry={read} />}
