@@ -21,7 +21,7 @@ export interface TestedMerge {
 /** Why a merge has not passed: a gate with its result, or a text. */
 export type TestFailure = { gate: GateRow; proof: ProofRow } | { gate: null; problem: string }
 
-/** The gates of the merge while they run on a merged commit, in a worktree of its own. */
+/** The gates of the merge while they run on a merged commit, in a separate worktree. */
 export class MergeTest {
   readonly #dependencies: GateDependencies & CheckDependencies
   readonly #merge: TestedMerge
