@@ -26,7 +26,7 @@ beforeEach(async () => {
 })
 const status = () => git(project.path, 'status', '--porcelain')
 
-test('files that a broken-off merge has left are no local changes', async () => {
+test('files that a broken-off merge has left do not count as local changes', async () => {
   writeFileSync(join(project.path, 'changed'), 'after\n')
   rmSync(join(project.path, 'deleted'))
   writeFileSync(join(project.path, 'added'), 'new\n')
