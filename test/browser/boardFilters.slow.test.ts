@@ -20,7 +20,7 @@ describe.skipIf(noBrowser !== undefined)("the filters of a board's cards", () =>
     const { page, axeViolations } = await visit(board, { at: `#/projects/${projectId}` })
     const titles = () => page.locator('.card-title').allInnerTexts()
     const choose = async (typed: string, name: string) => {
-      await page.getByRole('combobox', { name: 'Add filter' }).click()
+      await page.getByRole('combobox', { name: 'Add filter', exact: true }).click()
       await page.keyboard.type(typed)
       await page.getByRole('option', { name, exact: true }).waitFor()
       await page.keyboard.press('Enter')

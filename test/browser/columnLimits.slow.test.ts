@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { actOn } from '../support/browsers/actOn.ts'
 import { noBrowser, visitors } from '../support/browsers/browser.ts'
 import { startBoard, type TestBoard } from '../support/servers/testBoard.ts'
 import { eventually } from '../support/waiting/eventually.ts'
@@ -92,7 +93,7 @@ describe.skipIf(noBrowser !== undefined)('a column with a limit, in the browser'
     await page.getByRole('spinbutton', { name: 'Limit, column 2' }).fill('2')
     await page.getByRole('checkbox', { name: 'Pull cards, column 2' }).check()
     await page.getByRole('spinbutton', { name: 'Limit, column 3' }).fill('9')
-    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByRole('button', { name: 'Create' }).click()
     await page.getByRole('listitem').filter({ hasText: 'Bounded' }).waitFor()
     const made = (await client.templates.list()).find(({ name }) => name === 'Bounded')!
     expect(made.columns.map(({ wipLimit, pull }) => [wipLimit, pull])).toEqual([
@@ -123,7 +124,7 @@ describe.skipIf(noBrowser !== undefined)('a column with a limit, in the browser'
 
     const { id } = await client.credentials.create({ name: 'work', provider: 'openai', apiKey: 'sk-0123456789abcdef' })
     const credentials = (await visit(board, to('credentials'))).page
-    await credentials.getByRole('button', { name: 'Edit work' }).click()
+    await actOn(credentials, 'work', 'Edit')
     await credentials.getByRole('spinbutton', { name: 'Concurrent agents' }).fill('1')
     await credentials.getByRole('button', { name: 'Save', exact: true }).click()
     await eventually('its slots', async () => (await client.credentials.get({ id })).agentSlots === 1)

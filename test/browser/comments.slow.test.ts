@@ -86,7 +86,7 @@ describe.skipIf(noBrowser !== undefined)('comments on a card, in the browser', (
     await page.getByRole('link', { name: 'board, home' }).click()
     const mentions = page.getByRole('list', { name: 'Mentions' })
     await mentions.getByText('grace: @Ada today').waitFor()
-    expect(await page.title()).toBe('Home · board')
+    await expect.poll(() => page.title()).toBe('Home · board')
     await mention('tomorrow')
     await mentions.getByText('grace: @Ada tomorrow').waitFor()
     await expect.poll(() => page.title()).toBe('(1) Home · board')
