@@ -1,6 +1,6 @@
 import { Problem, refuse } from '../contract/errors.ts'
 import { home } from '../contract/forges/repositories.ts'
-import { reviewLimits, type NewComment, type Verdict } from '../contract/forges/reviews.ts'
+import { reviewLimits, type NewComment, type Seen, type Verdict } from '../contract/forges/reviews.ts'
 import type { ProjectRole } from '../contract/route.ts'
 import { appendEvent } from '../events/outbox.ts'
 import type { Comparison } from '../worktrees/comparison.ts'
@@ -105,14 +105,15 @@ export async function saveDraft(
 /**
  * Validates a review against the card's current changes. If the review has no body and no comments, validates the caller's draft instead.
  * Stores a snapshot of the files in the repository, so that a later diff can start from it.
- * @throws Problem CARD_NOT_FOUND, VALIDATION_FAILED, INSUFFICIENT_PERMISSIONS, CONFLICT if Git fails
+ * @throws Problem CARD_NOT_FOUND, VALIDATION_FAILED, INSUFFICIENT_PERMISSIONS, CONFLICT if Git fails, or if the files are not those that the
+ * author has `seen`
  */
 export async function check(
   worktrees: Worktrees,
   db: Reader,
   ref: OwnRef,
   project: ProjectPlaces,
-  { verdict, body, comments }: { verdict: Verdict; body?: string; comments?: NewComment[] },
+  { verdict, body, comments, seen = [] }: { verdict: Verdict; body?: string; comments?: NewComment[]; seen?: Seen[] },
 ): Promise<CheckedReview> {
   const card = await find(db, ref)
   if (verdict === 'request_changes') requireMayStart(ref.caller, card.kind)
@@ -124,6 +125,7 @@ export async function check(
       details: [{ path: 'body', message: 'is required if comments is missing and there is no draft' }],
     })
   const works = await compareWorks(worktrees, db, card, project)
+  requireSeen(works, seen)
   const comparison = works.find(({ repository }) => repository === home)?.comparison
   const otherRepositories = works.flatMap(({ repository: name, project: { path }, comparison: there }) =>
     name !== home && there && isTouched(there) ? [{ name, path, comparison: there }] : [],
@@ -155,6 +157,18 @@ async function compareWorks(
   for (const work of await listWork(db, card, project))
     works.push({ ...work, comparison: await compareIn(worktrees, work.card, work.project) })
   return works
+}
+
+/** Requires that the author has seen the present files, so that nobody approves others. @throws Problem CONFLICT */
+function requireSeen(works: readonly ComparedWork[], seen: readonly Seen[]): void {
+  for (const { repository, snapshot } of seen) {
+    const present = works.find(work => work.repository === repository)?.comparison?.snapshot
+    if (present !== snapshot)
+      throw new Problem(
+        'CONFLICT',
+        'The files have changed since you opened the changes. Reload them, and review again.',
+      )
+  }
 }
 
 /** The trees of the compared files, as `readTrees` returns them. */

@@ -83,6 +83,22 @@ describe('an approval', () => {
     expect((await move(id)).columnId).toBe(columns.review)
   })
 
+  test('of files that have changed since the reviewer read them is rejected', async () => {
+    await addGate()
+    const id = await worked()
+    const ref = { projectId, cardId: id }
+    const { snapshot } = await ada!.agents.diff(ref)
+    const seen = [{ repository: '', snapshot: snapshot! }]
+    edit(id, 'other\n')
+    await expect(ada!.reviews.create({ ...ref, verdict: 'approve', seen })).rejects.toMatchObject({
+      code: 'CONFLICT',
+      message: 'The files have changed since you opened the changes. Reload them, and review again.',
+    })
+    edit(id, 'turn\n')
+    await ada!.reviews.create({ ...ref, verdict: 'approve', seen })
+    expect((await move(id)).columnId).toBe(columns.review)
+  })
+
   test('is that of different people, and their last verdict decides', async () => {
     await addGate({ approvals: 2 })
     const id = await worked()

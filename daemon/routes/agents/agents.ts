@@ -94,7 +94,7 @@ export const agentReads = ({
     const start = since === undefined ? undefined : await startOf(db, ref, since, repository)
     const comparison = await compareWork(worktrees, card, project, { since: start })
     if (comparison) await checkFiles(db, found, repository, comparison)
-    return comparison?.work ?? noDiff
+    return { ...(comparison?.work ?? noDiff), snapshot: comparison?.snapshot ?? null }
   },
 })
 

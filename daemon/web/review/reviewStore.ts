@@ -23,6 +23,8 @@ export interface ReadDiff {
   insertions: number
   deletions: number
   truncated: boolean
+  /** Identifies the files. Null for a card that never ran. */
+  snapshot: string | null
 }
 interface ReviewState {
   diff?: ReadDiff
@@ -39,6 +41,8 @@ export class ReviewStore {
   readonly state = new Store<ReviewState>({ isReading: true })
   readonly draft: ReviewDraft
   readonly place: CardPlace
+  /** The snapshot of the latest diff that was read of each repository. */
+  readonly #seen = new Map<string, string>()
   #turn = 0
 
   constructor(place: CardPlace) {
@@ -73,8 +77,10 @@ export class ReviewStore {
     try {
       const from = since === undefined ? undefined : Number(since)
       const read = await client.agents.diff({ ...this.place, since: from, repository })
-      const { insertions, deletions } = read.stats
-      const diff = { files: diffFiles(read.diff), since, repository, insertions, deletions, truncated: read.truncated }
+      const { truncated, snapshot, stats } = read
+      const { insertions, deletions } = stats
+      const diff = { files: diffFiles(read.diff), since, repository, insertions, deletions, truncated, snapshot }
+      if (snapshot !== null) this.#seen.set(repository, snapshot)
       if (turn === this.#turn) this.state.update(now => ({ ...now, diff, error: undefined, isReading: false }))
     } catch (error) {
       if (turn === this.#turn) this.state.update(now => ({ ...now, error, isReading: false }))
@@ -90,7 +96,10 @@ export class ReviewStore {
   async send(verdict: Verdict): Promise<void> {
     await this.draft.saveNow()
     try {
-      this.#replaceReview(await client.reviews.create({ ...this.place, verdict }))
+      // A request for changes is as valid for other files. An approval is not.
+      const seen =
+        verdict === 'approve' ? [...this.#seen].map(([repository, snapshot]) => ({ repository, snapshot })) : []
+      this.#replaceReview(await client.reviews.create({ ...this.place, verdict, seen }))
     } catch (error) {
       if (error instanceof ApiFailure) this.draft.showErrors(error.details)
       throw error

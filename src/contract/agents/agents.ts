@@ -130,7 +130,8 @@ export const Permission = v.object({ ...questionEntries, sessionId: Id, cardId: 
 /** `agents` are the agents that announced the command. Empty for a file of the project that no agent has announced yet. */
 export const SlashCommand = v.object({ name: v.string(), description: v.string(), agents: v.array(v.string()) })
 const DiffStats = v.object({ filesChanged: Count, insertions: Count, deletions: Count })
-const Diff = v.object({ diff: v.string(), stats: DiffStats, truncated: v.boolean() })
+/** `snapshot` identifies the compared files. Null for a card that never ran. */
+const Diff = v.object({ diff: v.string(), stats: DiffStats, truncated: v.boolean(), snapshot: v.nullable(v.string()) })
 
 const Moment = v.union([Time, queryInteger(0)], 'must be an ISO 8601 time or a message ID')
 const ListMessages = v.strictObject({

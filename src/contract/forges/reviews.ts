@@ -39,6 +39,10 @@ const NewComments = v.pipe(
   v.maxLength(reviewLimits.maxComments, `must have at most ${reviewLimits.maxComments} comments`),
 )
 
+/** The files of a repository that an author has read: the snapshot of its diff. */
+const Seen = v.strictObject({ repository: RepositoryRef, snapshot: text(1, 64) })
+export type Seen = v.InferOutput<typeof Seen>
+
 /** A user's unsent review of a card. `updatedAt` is null if there is no draft. */
 const Draft = v.object({
   body: v.string(),
@@ -130,9 +134,10 @@ export const reviews = {
     tool: { name: 'review_card', title: 'Review a card', group: 'review', does: 'changes', openWorld: true },
     summary: "Submit a review of a card's changes",
     details:
-      "The default is the caller's draft. request_changes requires agents.run and becomes the agent's next message.",
+      "The default is the caller's draft. request_changes requires agents.run and becomes the agent's next message. With seen, the review is rejected if the files of a repository are no longer those of the diff with this snapshot.",
     input: v.strictObject({
       verdict: Verdict,
+      seen: v.optional(v.pipe(v.array(Seen), v.maxLength(100))),
       body: v.optional(Prompt),
       comments: v.optional(NewComments),
     }),

@@ -247,7 +247,7 @@ export const examples = (seed: Seed): Examples => {
       },
       changedFile: { ...card, path: 'README', side: 'old', since: reviewId, repository: '' },
       list: card,
-      create: { ...card, verdict: 'comment', body: 'Well done', comments: [] },
+      create: { ...card, verdict: 'comment', body: 'Well done', comments: [], seen: [] },
     },
     pullRequests: {
       get: card,
