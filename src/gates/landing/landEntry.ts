@@ -55,7 +55,8 @@ async function mergeTested(dependencies: Dependencies, live: LiveLanding): Promi
   const ref = { projectId, cardId }
   const [project, card] = [await readProject(db, projectId), await readCard(db, projectId, cardId)]
   if (!project || !card || card.archivedAt !== null) return { reason: 'The card was deleted or archived.' }
-  await removeLandingFolder(dependencies, project, landing.id)
+  // A server that was killed has left the folder.
+  if (landing.status === 'testing') await removeLandingFolder(dependencies, project, landing.id)
   const earlier = await findPublished(landing, project)
   if (earlier) {
     await publishMerge(worktrees, project, earlier).catch(postpone)
