@@ -65,6 +65,7 @@ describe('a card that never ran', () => {
       diff: '',
       stats: { filesChanged: 0, insertions: 0, deletions: 0 },
       truncated: false,
+      snapshot: null,
     })
   })
 })
