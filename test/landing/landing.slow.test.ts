@@ -151,6 +151,30 @@ describe('the landing queue', () => {
     expect((await read(one)).mergedAt).toBeNull()
   })
 
+  test('tests the merge, not a branch that has the name of its folder', async () => {
+    await addGate('test -f a')
+    const id = await worked({ a: 'a' })
+    await board.client.landings.pause({ projectId })
+    const { id: landingId } = await land(id)
+    git('branch', `board-landing-${landingId}`)
+    await board.client.landings.resume({ projectId })
+    await until(id, 'landed')
+    expect(leftovers()).toEqual([])
+  })
+
+  test('does not merge a card whose approval is withdrawn during the test', async () => {
+    await board.client.gates.create({ projectId, name: 'people', kind: 'approval' })
+    await addGate('sleep 2')
+    await board.client.projects.update({ id: projectId, gateRounds: 0 })
+    const id = await worked({ a: 'a' })
+    await board.client.reviews.create({ projectId, cardId: id, verdict: 'approve' })
+    await land(id)
+    await until(id, 'testing')
+    await board.client.gates.create({ projectId, name: 'more', kind: 'approval', approvals: 2 })
+    expect(await until(id, 'rejected')).toMatchObject({ reason: expect.stringContaining('the gate more') as string })
+    expect((await read(id)).mergedAt).toBeNull()
+  })
+
   test('takes no card twice, without work, or that is merged', async () => {
     const id = await worked({ a: 'a' })
     await board.client.landings.pause({ projectId })

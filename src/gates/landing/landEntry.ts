@@ -10,6 +10,7 @@ import { change, isOpen } from '../../domain/cards/landings.ts'
 import { findProjectRepository } from '../../git/checkoutState.ts'
 import { branchTip, treesOf } from '../../git/commits.ts'
 import { readCard, type CardRow } from '../../store/cards/cards.ts'
+import type { Reader } from '../../store/engine/database.ts'
 import { readLanding, type LandingRow } from '../../store/forges/landings.ts'
 import { afterMergeOf, readProject, type ProjectRow } from '../../store/projects/projects.ts'
 import { hasActiveAgent } from '../../views/cards.ts'
@@ -73,6 +74,11 @@ async function mergeTested(dependencies: Dependencies, live: LiveLanding): Promi
     if (rejection || live.stopReason !== null) return rejection
     if ((await readTrees(worktrees, db, ref)) !== trees)
       return { reason: 'The files of the card changed during the test.' }
+    // The test takes time: the entry can have been removed, or an approval withdrawn.
+    await db.transaction(async tx => {
+      await requireOpen(tx, landing)
+      await requireApprovals(tx, card, trees, undefined)
+    })
     await publishMerge(worktrees, project, merged).catch(postpone)
   }
   return finish(dependencies, landing, project, merged)
@@ -103,12 +109,17 @@ async function prepare(
   if ('reason' in merged) return merged
   const { from: baseCommit, commit: mergeCommit, head } = merged
   await db.transaction(async tx => {
-    const row = await readLanding(tx, id)
-    if (!row || !isOpen(row)) throw new Postponed('It was removed from the queue.')
+    await requireOpen(tx, { id })
     const tested = { baseCommit, mergeCommit, head, startedAt: tx.now }
     await change(tx, id, { status: 'testing', reason: null, ...tested })
   })
   return merged
+}
+
+/** @throws Postponed if the entry was removed from the queue */
+async function requireOpen(db: Reader, { id }: Pick<LandingRow, 'id'>): Promise<void> {
+  const row = await readLanding(db, id)
+  if (!row || !isOpen(row)) throw new Postponed('It was removed from the queue.')
 }
 
 /** Runs the gates on the merged commit. */

@@ -36,11 +36,14 @@ const branchOf = (landingId: number): string => `board-landing-${landingId}`
  * @throws Problem NOT_A_GIT_REPOSITORY, CONFLICT, DISK_FULL
  */
 export async function makeLandingFolder(
-  { db, worktrees, config }: FolderDependencies,
+  dependencies: FolderDependencies,
   project: ProjectRow,
   landingId: number,
   commit: string,
 ): Promise<LandingFolder> {
+  const { db, worktrees, config } = dependencies
+  // A branch of that name would have other files.
+  await removeLandingFolder(dependencies, project, landingId)
   const checkout = (await readCheckoutState(project)) ?? refuse('NOT_A_GIT_REPOSITORY')
   const { effective } = await findWorktreeSettings(worktrees, db, project)
   const plan = { path: landingPath(config, project.id, landingId), branch: branchOf(landingId), baseCommit: commit }
@@ -67,15 +70,15 @@ export async function removeLandingFolder(
   if (exitCode !== 0) throw new Problem('CONFLICT', `The branch ${branch} could not be deleted.`)
 }
 
-/** The names of the files that differ from the merged commit. */
+/** The names of the files that differ from the merged commit. Undefined if there are none. */
 export async function listChanged(
   { worktrees }: FolderDependencies,
   project: ProjectRow,
   { worktreePath, baseCommit }: Workplace,
-): Promise<string[]> {
+): Promise<string[] | undefined> {
   const repository = await findProjectRepository(project)
   const found = repository && (await syncedWorktree(worktrees, repository, worktreePath))
   if (!found) throw new Problem('CONFLICT', 'The folder of the merge is no longer a worktree.')
   const { work } = await compareWorktree(worktrees, found, baseCommit)
-  return diffFiles(work.diff).map(({ path }) => path)
+  return work.stats.filesChanged === 0 ? undefined : diffFiles(work.diff).map(({ path }) => path)
 }

@@ -137,6 +137,6 @@ export class MergeTest {
     const result = await this.#run.run()
     if (result.status !== 'passed') return result
     const changed = await listChanged(this.#dependencies, project, folder.place)
-    return changed.length === 0 ? result : changedFiles(changed)
+    return changed ? changedFiles(changed) : result
   }
 }
