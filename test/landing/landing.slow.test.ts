@@ -153,6 +153,7 @@ describe('the landing queue', () => {
 
   test('tests the merge, not a branch that has the name of its folder', async () => {
     await addGate('test -f a')
+    await board.client.projects.update({ id: projectId, gateRounds: 0 })
     const id = await worked({ a: 'a' })
     await board.client.landings.pause({ projectId })
     const { id: landingId } = await land(id)
