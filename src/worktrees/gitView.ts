@@ -119,14 +119,18 @@ async function openView(
     )
   if ((await kindOf(join(worktree.topLevel, '.git'))) === 'link')
     throw new Problem('CONFLICT', `${join(worktree.topLevel, '.git')} is a link, which is not supported in a sandbox.`)
+  const isSigning = await signsCommits(worktree)
+  const { openViews } = worktrees
+  const views = () => openViews.get(worktree.gitDir) ?? 0
   const mounts = await withRepositoryLock(worktree.commonDir, async () => {
     const known = await shadowOf(worktree)
-    return mountsOf(
+    const found = await mountsOf(
       await (known ? refresh(worktrees, known, branch) : createShadow(worktrees, worktree, branch)),
       folder,
     )
+    openViews.set(worktree.gitDir, views() + 1)
+    return found
   })
-  const isSigning = await signsCommits(worktree)
   return {
     mounts,
     variables: {
@@ -135,10 +139,14 @@ async function openView(
     },
     remark: isSigning ? noSignatures : null,
     sync: () => syncBranch(worktrees, worktree),
-    close: async () => {
-      // Git does not remove a worktree that has a `modules` folder, so an empty one is removed here.
-      if (!isMain(worktree)) await rmdir(modulesOf(worktree)).catch(() => {})
-    },
+    close: () =>
+      withRepositoryLock(worktree.commonDir, async () => {
+        openViews.set(worktree.gitDir, views() - 1)
+        if (views() > 0) return
+        openViews.delete(worktree.gitDir)
+        // Git does not remove a worktree that has a `modules` folder, so an empty one is removed here.
+        if (!isMain(worktree)) await rmdir(modulesOf(worktree)).catch(() => {})
+      }),
   }
 }
 

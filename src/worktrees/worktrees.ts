@@ -57,6 +57,8 @@ export interface Worktrees {
   ): Promise<OperationResult<Name>>
   /** Files of projects' folders, kept by `readProjectFile`. */
   readonly keptFiles: KeptFiles
+  /** The number of agents' open views of Git, by the Git folder of the working tree. */
+  readonly openViews: Map<string, number>
   /** Ends the processes, and removes their temporary files. */
   close(): Promise<void>
 }
@@ -93,6 +95,7 @@ export function createWorktrees(sandbox: Sandbox, memoryMiB = readMemoryLimit())
     run: run as Worktrees['run'],
     prepare: prepare as Worktrees['prepare'],
     keptFiles: new Map(),
+    openViews: new Map(),
     close: processes.close,
   }
 }

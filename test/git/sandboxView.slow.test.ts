@@ -1,5 +1,5 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { withoutWriting } from '../../src/agents/sessions/sandbox/repositoryMounts.ts'
 import { openGitView } from '../../src/worktrees/gitView.ts'
@@ -438,5 +438,24 @@ describe.runIf(hasSandbox)("Git in a project's own folder", () => {
     const view = await openGitView(projects.worktrees, { ...own(), project: unrecorded(folder) })
     expect(withoutWriting(view.mounts, folder)).toEqual([{ kind: 'ro', target: folder }])
     await view.close()
+  })
+})
+
+describe('two sessions of a card', () => {
+  beforeEach(start)
+
+  test('closing a view leaves the files of another session of the same card', async () => {
+    const inWorktree = () => ({ project: unrecorded(project.path), worktreePath: worktree, branch })
+    const modules = join(project.path, '.git/worktrees', basename(worktree), 'modules')
+    await session.view.close()
+    expect(existsSync(modules)).toBe(false)
+    const [first, second] = [
+      await openGitView(projects.worktrees, inWorktree()),
+      await openGitView(projects.worktrees, inWorktree()),
+    ]
+    await first.close()
+    expect(existsSync(modules)).toBe(true)
+    await second.close()
+    expect(existsSync(modules)).toBe(false)
   })
 })
