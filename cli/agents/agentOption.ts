@@ -60,7 +60,8 @@ export async function chosenAgent(
   return pickNamed('agent', await client.agents.providers(), agent, 'board agents providers').id
 }
 
-async function chosenProfile(context: Context, wanted: string | undefined): Promise<string | null | undefined> {
+/** The name of the agent profile that an option sets, as `chosenAgent`. @throws Failure (not found) */
+export async function chosenProfile(context: Context, wanted: string | undefined): Promise<string | null | undefined> {
   const profile = orNone(wanted)
   if (context.external || !profile) return profile
   return (await resolveAgentProfile(context, profile)).name

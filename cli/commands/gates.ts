@@ -1,9 +1,10 @@
 import { Option, type Command } from 'commander'
 import type { Contract } from '../../src/contract/index.ts'
 import type { Output } from '../../src/contract/route.ts'
+import { chosenAgent, chosenProfile } from '../agents/agentOption.ts'
 import { parseNames, peopleWords, resolvePeople } from '../cards/planOptions.ts'
-import { approvalWords } from '../../src/boardModel/gateWords.ts'
-import { approverRoles } from '../../src/contract/boards/gates.ts'
+import { requirementWords } from '../../src/boardModel/gateWords.ts'
+import { approverRoles, type GateKind } from '../../src/contract/boards/gates.ts'
 import { openContext, type Context } from '../context/context.ts'
 import { listColumns, resolveColumn, resolveGate } from '../context/resolve.ts'
 import { usage } from '../failures/failure.ts'
@@ -29,6 +30,9 @@ interface EditOptions extends PlaceOptions {
   approvals?: number
   role?: 'member' | 'admin'
   approver?: string[]
+  agent?: string
+  agentProfile?: string
+  prompt?: string
 }
 
 const gateFields: Column<Row>[] = [
@@ -39,13 +43,15 @@ const gateFields: Column<Row>[] = [
     header: 'BEFORE',
     value: gate => (gate.columnId === null ? 'merge' : `leaving ${gate.columnName}`),
   },
-  { name: 'requires', style: 'text', value: gate => gate.command ?? approvalWords(gate) },
+  { name: 'requires', style: 'text', value: requirementWords },
   { name: 'minutes', header: 'MINUTES', align: 'right', spare: true, value: gate => gate.minutes },
-  ...(['kind', 'command', 'approvals', 'approverRole', 'approverIds'] as const).map((name): Column<Row> => ({
-    name,
-    hidden: true,
-    value: gate => gate[name],
-  })),
+  ...(['kind', 'command', 'approvals', 'approverRole', 'approverIds', 'agent', 'profile', 'prompt'] as const).map(
+    (name): Column<Row> => ({
+      name,
+      hidden: true,
+      value: gate => gate[name],
+    }),
+  ),
   { name: 'columnId', hidden: true, value: gate => gate.columnId },
   { name: 'position', hidden: true, value: gate => gate.position },
 ]
@@ -56,10 +62,13 @@ const addPlaceOptions = (command: Command): Command =>
     .addOption(new Option('--merge', 'check cards before they are merged').conflicts('column'))
 const addKindOptions = (command: Command): Command =>
   command
-    .option('--minutes <number>', 'time limit of the command', count)
+    .option('--minutes <number>', 'time limit of the command or the review', count)
     .option('--approvals <number>', 'number of people who must approve', count)
     .addOption(new Option('--role <role>', 'least role of these people in the project').choices(approverRoles))
     .option('--approver <person>', `only these people can approve: ${peopleWords}; can be repeated`, parseNames)
+    .option('--agent <agent>', "agent that reviews; none for the card's own")
+    .option('--agent-profile <agent-profile>', 'profile of the agent that reviews (see: board agents profiles)')
+    .option('--prompt <text>', 'instructions for the agent, which follow those of the board')
 
 export function register(gates: Command): void {
   const list = gates
@@ -82,15 +91,16 @@ function registerAdd(gates: Command): void {
         .command('add <name> [command]')
         .summary('Add a gate')
         .description(
-          "Add a command that must succeed before a card moves forward from a column, or before it is merged. It runs in the card's worktree, in the sandbox of the project's agents, and must not change files. Its result counts until the files change. Put quick commands first: board gates reorder. With --approvals instead of a command, people must approve the files in a review.",
+          "Add a command that must succeed before a card moves forward from a column, or before it is merged. It runs in the card's worktree, in the sandbox of the project's agents, and must not change files. Its result counts until the files change. Put quick commands first: board gates reorder. With --approvals instead of a command, people must approve the files in a review. With --agent, --agent-profile or --prompt, an agent reviews the files in a new session, in a read-only sandbox. That costs as much as any session.",
         ),
     ),
   ).action(async (name: string, command: string | undefined, options: EditOptions) => {
     if (options.column === undefined && !options.merge)
       throw usage('no place is specified', { hint: 'specify --column or --merge', see: 'board gates add --help' })
-    if ((command === undefined) === (options.approvals === undefined))
-      throw usage('a gate is a command or approvals', {
-        hint: 'specify a command or --approvals',
+    const [kind, ...others] = kindsIn(command, options)
+    if (kind === undefined || others.length > 0)
+      throw usage('a gate is a command, approvals or a review', {
+        hint: 'specify a command, --approvals, or --agent',
         see: 'board gates add --help',
       })
     const context = await openContext(add)
@@ -99,7 +109,7 @@ function registerAdd(gates: Command): void {
     const gate = await context.client.gates.create({
       projectId,
       name,
-      kind: command === undefined ? 'approval' : 'command',
+      kind,
       columnId,
       command,
       ...(await kindFieldsOf(context, projectId, options)),
@@ -112,7 +122,8 @@ function registerAdd(gates: Command): void {
     add,
     'board gates add tests "npm test" --merge',
     'board gates add lint "npm run lint" --column "In Progress"',
-    'board gates add review --approvals 1 --role admin --merge',
+    'board gates add people --approvals 1 --role admin --merge',
+    'board gates add review --agent claude --prompt "Look for races." --merge',
   )
 }
 
@@ -122,7 +133,9 @@ function registerEdit(gates: Command): void {
       gates
         .command('edit <gate>')
         .summary('Change a gate')
-        .description('Change a gate. After a change of its command, all cards must pass it again.'),
+        .description(
+          'Change a gate. After a change of its command, its reviewer or its prompt, all cards must pass it again.',
+        ),
     )
       .option('--name <name>', 'new name')
       .option('--command <text>', 'new command'),
@@ -142,15 +155,28 @@ function registerEdit(gates: Command): void {
   example(edit, 'board gates edit tests --command "npm run test:all"', 'board gates edit lint --merge --minutes 5')
 }
 
+/** The kinds of gates that the arguments describe. */
+function kindsIn(command: string | undefined, { approvals, agent, agentProfile, prompt }: EditOptions): GateKind[] {
+  const isReview = (agent ?? agentProfile ?? prompt) !== undefined
+  return [
+    ...(command === undefined ? [] : ['command' as const]),
+    ...(approvals === undefined ? [] : ['approval' as const]),
+    ...(isReview ? ['review' as const] : []),
+  ]
+}
+
 const kindFieldsOf = async (
   context: Context,
   projectId: string,
-  { minutes, approvals, role, approver }: EditOptions,
+  { minutes, approvals, role, approver, agent, agentProfile, prompt }: EditOptions,
 ) => ({
   minutes,
   approvals,
   approverRole: role,
   approverIds: await resolvePeople(context, projectId, approver),
+  agent: await chosenAgent(context, agent),
+  profile: await chosenProfile(context, agentProfile),
+  prompt,
 })
 
 function registerDelete(gates: Command): void {

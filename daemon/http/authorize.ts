@@ -35,6 +35,7 @@ export async function authorize(db: Reader, route: Route, caller: Caller, input:
 
 function requireAgent({ agent }: Caller, { projectId, cardId }: Params): ProjectRole {
   if (agent?.cardId !== cardId || agent?.projectId !== projectId) throw new Problem('AGENT_TOKEN_REQUIRED')
+  if (agent?.isReviewer) throw new Problem('FORBIDDEN', 'This route is not open to reviewers.')
   return 'member'
 }
 

@@ -50,6 +50,8 @@ export interface Tool {
   at: Route['at']
   /** The tool changes nothing. */
   readOnly: boolean
+  /** The tool is only for the reviewer of a gate. */
+  forReviewers: boolean
   /** Checks a call. Returns the project and card it is about. @throws Problem */
   place(caller: Caller, input: unknown, db: Reader): Promise<Place>
   describe(caller: Caller): Description
@@ -59,7 +61,8 @@ export interface Tool {
 
 /** Creates a tool. An agent's token names its project and card. Other callers pass them. */
 export function defineTool<const Entries extends v.ObjectEntries>(spec: Spec<Entries>): Tool {
-  const { title, readOnly = false, destructive = false, runsCommands = false } = traitsOf(spec.name)
+  const traits = traitsOf(spec.name)
+  const { title, readOnly = false, destructive = false, runsCommands = false, forReviewers = false } = traits
   const forAgents = v.strictObject({
     ...(spec.card === 'any' && {
       cardId: v.optional(
@@ -88,6 +91,7 @@ export function defineTool<const Entries extends v.ObjectEntries>(spec: Spec<Ent
     forPeople: spec.forPeople && { who: spec.forPeople.row.who, group: spec.forPeople.group },
     at: spec.at,
     readOnly,
+    forReviewers,
     audited: spec.audited,
     place: async (caller, input, db) => (await check(caller, input, db)).place,
     describe: caller => ({

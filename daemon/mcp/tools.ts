@@ -24,6 +24,7 @@ import { askPerson } from './askPerson.ts'
 import { budgetTools } from './budgetTools.ts'
 import { commentTools } from './commentTools.ts'
 import { monitorTools } from './monitorTools.ts'
+import { submitReview } from './submitReview.ts'
 import { defineTool, json, type Content, type Tool } from './tool.ts'
 
 /** The largest file in a message, which has at most 1 MiB. */
@@ -180,6 +181,7 @@ export const tools = new Map<string, Tool>(
     list_schedules: listSchedules,
     report_progress: reportProgress,
     ask_person: askPerson,
+    submit_review: submitReview,
     answer_comment: answerComment,
     ...commentTools,
     create_card: createCard,

@@ -30,7 +30,7 @@ export function toolsetOf(
   rows: ReadonlyMap<string, RowTool>,
   { groups, readOnly }: Choice,
 ): Toolset {
-  const offered = [...agentTools].filter(([, tool]) => !readOnly || tool.readOnly)
+  const offered = [...agentTools].filter(([, tool]) => isFor(caller, tool) && (!readOnly || tool.readOnly))
   if (caller.agent)
     return {
       list: async () => offered.map(([, tool]) => tool.describe(caller)),
@@ -56,3 +56,7 @@ export function toolsetOf(
 }
 
 const byHand = (tool: Tool | undefined): Found | undefined => tool && { byHand: tool }
+
+/** The reviewer of a gate has the tools that change nothing, and its own. */
+const isFor = ({ agent }: Caller, { forReviewers, readOnly }: Tool): boolean =>
+  agent?.isReviewer ? forReviewers || readOnly : !forReviewers

@@ -6,7 +6,7 @@ import { hasBegun } from '../domain/agents/budgetPauses.ts'
 import { requireBudget } from '../domain/agents/budgetState.ts'
 import type { Caller } from '../domain/accounts/caller.ts'
 import * as cards from '../domain/cards/cards.ts'
-import { begin, cancelled, closePreSession, end, reopen, type Agents } from '../domain/agents/sessions.ts'
+import { begin, cancelled, changeStatus, end, reopen, type Agents } from '../domain/agents/sessions.ts'
 import { requireStartable } from '../domain/cards/startOrHold.ts'
 import type { CardRow } from '../store/cards/cards.ts'
 import type { Reader, Transaction } from '../store/engine/database.ts'
@@ -83,7 +83,7 @@ export async function accept(
   if (session.endedAt === null)
     throw new Problem('AGENT_ALREADY_RUNNING', 'The planning agent is working. Wait for its answer.')
   if (!session.summary) throw new Problem('CONFLICT', 'The planning agent has not proposed a prompt yet.')
-  await closePreSession(tx, session, 'idle')
+  await close(tx, session, 'idle')
   agents.reconcile(tx)
   const { projectId, cardId, summary: prompt } = session
   return cards.update(tx, agents, { projectId, cardId, caller: ref.caller }, { prompt })
@@ -92,7 +92,7 @@ export async function accept(
 /** Ends a pre-session without changing the card. @throws Problem PRE_SESSION_NOT_FOUND, CONFLICT if the pre-session has ended */
 export async function cancel(tx: Transaction, agents: Agents, ref: PreSessionRef): Promise<void> {
   const session = await findUnfinished(tx, ref)
-  if (!(await end(tx, agents, session.id, cancelled))) await closePreSession(tx, session, 'cancelled')
+  if (!(await end(tx, agents, session.id, cancelled))) await close(tx, session, 'cancelled')
 }
 
 /**
@@ -135,3 +135,7 @@ async function findUnfinished(tx: Transaction, ref: PreSessionRef): Promise<Sess
     throw new Problem('CONFLICT', 'The pre-session has ended.')
   return session
 }
+
+/** Closes a pre-session whose turn has ended: `idle` when its prompt was accepted. */
+const close = (tx: Transaction, session: SessionRow, status: 'idle' | 'cancelled'): Promise<boolean> =>
+  changeStatus(tx, session, { status, statusReason: status === 'idle' ? null : 'cancelled' })

@@ -1,3 +1,4 @@
+import type { Log } from '../config/log.ts'
 import { Problem, refuse } from '../contract/errors.ts'
 import { home } from '../contract/forges/repositories.ts'
 import { reviewLimits, type NewComment, type Seen, type Verdict } from '../contract/forges/reviews.ts'
@@ -9,7 +10,6 @@ import { keepSnapshot } from '../git/snapshotRefs.ts'
 import type { CardRow } from '../store/cards/cards.ts'
 import type { Reader, Transaction } from '../store/engine/database.ts'
 import {
-  deleteReviewDraft,
   insertReview,
   insertReviewComment,
   insertReviewRepository,
@@ -17,11 +17,9 @@ import {
   listReviews,
   readReview,
   readReviewComment,
-  readReviewDraft,
   readReviewRepository,
   readReviewsLength,
   updateReviewComment,
-  writeReviewDraft,
   type ReviewCommentRow,
   type ReviewRow,
 } from '../store/forges/reviews.ts'
@@ -42,19 +40,13 @@ import {
   type RepositoryWork,
   type WorkTree,
 } from './repositoryWork.ts'
+import { findDraft, takeDraft, type OwnRef } from './reviewDrafts.ts'
 import { placeComments, type PlacedComment } from './reviewedLines.ts'
 import { requireMayApprove, requireMayStart } from '../domain/cards/startPermission.ts'
 
 export interface ReviewWithComments extends ReviewRow {
   comments: ReviewCommentRow[]
 }
-/** A user's unsent review. `startLine` is null for a single line. */
-export interface Draft {
-  body: string
-  comments: NewComment[]
-  updatedAt: string | null
-}
-type OwnRef = CardRef & { caller: Caller }
 /** A validated review: its comments refer to lines of the diff of `comparison`. */
 export interface CheckedReview {
   verdict: Verdict
@@ -69,6 +61,8 @@ export interface CheckedReview {
   otherRepositories: Array<{ name: string; path: string; comparison: Comparison }>
   /** The time of the draft that the review was created from. Undefined for a review in the request. */
   draftedAt: string | undefined
+  /** The session of the reviewer of a gate. Null for other authors. */
+  sessionId: number | null
 }
 
 /** A card's reviews with their comments, oldest first. @throws Problem CARD_NOT_FOUND */
@@ -78,28 +72,6 @@ export async function list(db: Reader, ref: CardRef): Promise<ReviewWithComments
   const byReview = new Map(reviews.map(review => [review.id, [] as ReviewCommentRow[]]))
   for (const comment of comments) byReview.get(comment.reviewId)?.push(comment)
   return reviews.map(review => ({ ...review, comments: byReview.get(review.id)! }))
-}
-
-/** The caller's own draft of a review. Empty if there is none. @throws Problem CARD_NOT_FOUND */
-export async function findDraft(db: Reader, ref: OwnRef): Promise<Draft> {
-  const { id } = await find(db, ref)
-  const draft = await readReviewDraft(db, ref.caller.userId, id)
-  return draft
-    ? { body: draft.body, comments: JSON.parse(draft.comments) as NewComment[], updatedAt: draft.updatedAt }
-    : { body: '', comments: [], updatedAt: null }
-}
-
-/** Replaces the caller's own draft; an empty one is deleted. @throws Problem CARD_NOT_FOUND */
-export async function saveDraft(
-  tx: Transaction,
-  ref: OwnRef,
-  { body, comments }: Omit<Draft, 'updatedAt'>,
-): Promise<Draft> {
-  const { id: cardId } = await find(tx, ref)
-  const { userId } = ref.caller
-  if (body.trim() === '' && comments.length === 0) deleteReviewDraft(tx, userId, cardId)
-  else writeReviewDraft(tx, { userId, cardId, body, comments: JSON.stringify(comments) })
-  return findDraft(tx, ref)
 }
 
 /**
@@ -126,6 +98,34 @@ export async function check(
     })
   const works = await compareWorks(worktrees, db, card, project)
   requireSeen(works, seen)
+  return {
+    ...(await placeReview(works, { verdict, ...given })),
+    authorRole: await roleOfPerson(db, ref.caller, project.id),
+    draftedAt: draft?.updatedAt ?? undefined,
+    sessionId: null,
+  }
+}
+
+/**
+ * Validates the review of a gate's reviewer, as `check`.
+ * @throws Problem CARD_NOT_FOUND, VALIDATION_FAILED, CONFLICT if Git fails
+ */
+export async function checkOfReviewer(
+  worktrees: Worktrees,
+  db: Reader,
+  ref: CardRef,
+  project: ProjectPlaces,
+  { sessionId, ...given }: { sessionId: number; verdict: Verdict; body: string; comments: NewComment[] },
+): Promise<CheckedReview> {
+  const works = await compareWorks(worktrees, db, await find(db, ref), project)
+  return { ...(await placeReview(works, given)), authorRole: null, draftedAt: undefined, sessionId }
+}
+
+/** Refers the comments of a review to lines of the compared files. @throws Problem VALIDATION_FAILED */
+async function placeReview(
+  works: readonly ComparedWork[],
+  { verdict, body, comments }: { verdict: Verdict; body: string; comments: NewComment[] },
+): Promise<Omit<CheckedReview, 'authorRole' | 'draftedAt' | 'sessionId'>> {
   const comparison = works.find(({ repository }) => repository === home)?.comparison
   const otherRepositories = works.flatMap(({ repository: name, project: { path }, comparison: there }) =>
     name !== home && there && isTouched(there) ? [{ name, path, comparison: there }] : [],
@@ -134,13 +134,11 @@ export async function check(
   if (comparison) diffs.set(home, comparison.work)
   return {
     verdict,
-    body: given.body,
-    comments: placeComments(given.comments, diffs),
+    body,
+    comments: placeComments(comments, diffs),
     comparison,
     trees: await treesIn(works),
-    authorRole: await roleOfPerson(db, ref.caller, project.id),
     otherRepositories,
-    draftedAt: draft?.updatedAt ?? undefined,
   }
 }
 
@@ -199,12 +197,12 @@ const compareIn = (worktrees: Worktrees, card: CardRow, project: ProjectFolder):
  */
 export async function add(tx: Transaction, ref: OwnRef, checked: CheckedReview): Promise<ReviewWithComments> {
   const card = await find(tx, ref)
-  if (checked.verdict === 'approve') await requireMayApprove(tx, ref.caller, card)
+  const { verdict, body, comparison, trees, authorRole, sessionId } = checked
+  if (verdict === 'approve' && sessionId === null) await requireMayApprove(tx, ref.caller, card)
   if (checked.draftedAt !== undefined) await takeDraft(tx, ref, checked.draftedAt)
   if ((await readReviewsLength(tx, card.id)) > reviewLimits.maxLengthOfCard)
     throw new Problem('CONFLICT', 'The card has the maximum number of review comments. Continue in a new card.')
   const { userId, displayName } = ref.caller
-  const { verdict, body, comparison, trees, authorRole } = checked
   const reviewId = await insertReview(tx, {
     cardId: card.id,
     round: card.reviewRound + 1,
@@ -214,6 +212,7 @@ export async function add(tx: Transaction, ref: OwnRef, checked: CheckedReview):
     authorName: displayName,
     authorRole,
     trees,
+    sessionId,
     baseCommit: comparison?.baseCommit ?? null,
     headCommit: comparison?.headCommit ?? null,
     snapshot: comparison?.snapshot ?? null,
@@ -226,7 +225,8 @@ export async function add(tx: Transaction, ref: OwnRef, checked: CheckedReview):
   const review = await findReview(tx, card.id, reviewId)
   await appendEvent(tx, 'review.submitted', ref.projectId, reviewView(review))
   recordActivity(tx, card.id, 'review.submitted', [{ field: 'verdict', from: null, to: verdict }])
-  await changeCard(tx, card, stateAfter(card, verdict))
+  // The state of a card's review is that of people. A gate has its own.
+  if (sessionId === null) await changeCard(tx, card, stateAfter(card, verdict))
   return review
 }
 
@@ -236,20 +236,19 @@ const stateAfter = ({ reviewState, reviewRound }: CardRow, verdict: Verdict) =>
     ? ({ reviewState: 'changes_requested', reviewRound: reviewRound + 1 } as const)
     : ({ reviewState: verdict === 'approve' ? 'approved' : (reviewState ?? 'pending') } as const)
 
-async function takeDraft(tx: Transaction, ref: OwnRef, draftedAt: string): Promise<void> {
-  if ((await findDraft(tx, ref)).updatedAt !== draftedAt)
-    throw new Problem('CONFLICT', 'The draft was sent or changed by another request. Reload it.')
-  deleteReviewDraft(tx, ref.caller.userId, ref.cardId)
-}
-
-/** Keeps the snapshots of a review until its card is purged. */
+/** Keeps the snapshots of a review until its card is purged. Logs a failure: the review counts without them. */
 export async function keepReviewed(
+  log: Log,
   project: ProjectFolder,
   { cardId, snapshot }: Pick<ReviewRow, 'cardId' | 'snapshot'>,
   { otherRepositories }: Pick<CheckedReview, 'otherRepositories'>,
 ): Promise<void> {
-  if (snapshot !== null) await keepSnapshot(project.path, cardId, snapshot)
-  for (const { path, comparison } of otherRepositories) await keepSnapshot(path, cardId, comparison.snapshot)
+  try {
+    if (snapshot !== null) await keepSnapshot(project.path, cardId, snapshot)
+    for (const { path, comparison } of otherRepositories) await keepSnapshot(path, cardId, comparison.snapshot)
+  } catch (error) {
+    log('warn', 'The files that a review is about could not be kept.', { cardId, error: String(error) })
+  }
 }
 
 /**

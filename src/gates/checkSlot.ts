@@ -11,6 +11,8 @@ export interface CheckSlot {
   hasWaited: boolean
 }
 
+export const noSlot: CheckSlot = { release: () => {}, hasWaited: false }
+
 /** Waits for a slot of this machine, or until the check is stopped. */
 export async function takeCheckSlot(
   supervisor: Pick<Supervisor, 'holdSlot'>,
@@ -27,5 +29,5 @@ export async function takeCheckSlot(
     if (release) return { release, hasWaited }
     await delay(retryMs, undefined, { ref: false })
   }
-  return { release: () => {}, hasWaited: true }
+  return { ...noSlot, hasWaited: true }
 }

@@ -1,6 +1,8 @@
 import { continueWork } from '../agents/sessions/sessionCommands.ts'
 import { advancesByItself } from '../agents/sessions/advancePipeline.ts'
 import type { Supervisor } from '../agents/sessions/agentSupervisor.ts'
+import { textOfReview } from '../agents/sessions/prompts/reviewMessage.ts'
+import type { ReviewWithComments } from '../cardWork/reviews.ts'
 import { Problem } from '../contract/errors.ts'
 import { changeCard } from '../domain/cards/cardChanges.ts'
 import { readNext } from '../domain/cards/pipeline.ts'
@@ -9,6 +11,7 @@ import { listGatesBetween, type GateRow } from '../store/boards/gates.ts'
 import type { CardRow } from '../store/cards/cards.ts'
 import { readProof, type ProofRow } from '../store/cards/proofs.ts'
 import type { Transaction } from '../store/engine/database.ts'
+import { listReviewComments, readReviewOfSession } from '../store/forges/reviews.ts'
 import { readProject } from '../store/projects/projects.ts'
 import { bySystem, insertAuditRow } from '../store/server/audit.ts'
 
@@ -71,12 +74,14 @@ export const isOfBoard = ({ status, exitCode }: Pick<ProofRow, 'status' | 'exitC
 const countOf = (gates: number): string => (gates === 1 ? 'a gate' : `${gates} gates`)
 export const closing = 'Fix the cause. Do not weaken the check. The gates run again when you have finished.'
 
-/** A failed gate with the end of its output. Text of the command is quoted, because it is untrusted. */
+/** A failed gate with the end of its output, or its review. Text of the command is quoted, because it is untrusted. */
 export async function describeFailure(
   tx: Transaction,
   { name, command }: Pick<GateRow, 'name' | 'command'>,
-  { cardId, id }: Pick<ProofRow, 'cardId' | 'id'>,
+  { cardId, id, sessionId }: Pick<ProofRow, 'cardId' | 'id' | 'sessionId'>,
 ): Promise<string> {
+  const review = sessionId === null ? undefined : await readReviewOfSession(tx, sessionId)
+  if (review) return describeReview(name, { ...review, comments: await listReviewComments(tx, cardId, review.id) })
   const { exitCode, summary, output } = (await readProof(tx, cardId, id))!
   const how = exitCode === null ? summary : `The command ended with exit code ${exitCode}.`
   const end = output.slice(-maxOutputLength).toWellFormed().trimEnd()
@@ -87,3 +92,6 @@ export async function describeFailure(
     ...(end === '' ? [] : ['The end of its output:', quoted.join('\n')]),
   ].join('\n')
 }
+
+const describeReview = (name: string, review: ReviewWithComments): string =>
+  [`The gate ${name} failed: its reviewer ${review.authorName} requests changes.`, ...textOfReview(review)].join('\n\n')

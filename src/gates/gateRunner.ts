@@ -7,19 +7,35 @@ import { throttle } from '../async/throttle.ts'
 import { textOfTrees } from '../cardWork/repositoryWork.ts'
 import { logFailure, type Log } from '../config/log.ts'
 import { Problem } from '../contract/errors.ts'
-import { beginCheck, definitionOf, dropCheck, endCheck, isCommand, type Checks } from '../domain/cards/proofs.ts'
+import {
+  beginCheck,
+  definitionOf,
+  dropCheck,
+  endCheck,
+  isCommand,
+  needsProof,
+  type Checks,
+} from '../domain/cards/proofs.ts'
 import type { Outbox } from '../events/outbox.ts'
 import { createReconciler, withinStop } from '../process/reconciler.ts'
 import type { ProcessTrees } from '../process/spawn.ts'
 import { readCard, type CardRow } from '../store/cards/cards.ts'
-import { findPassed, listOpenProofs, readProof, type OpenProof } from '../store/cards/proofs.ts'
+import { findPassed, listOpenProofs, readProof, type OpenProof, type ProofRow } from '../store/cards/proofs.ts'
 import type { Database, Transaction } from '../store/engine/database.ts'
 import { writeWithRetry } from '../store/engine/retry.ts'
 import { hasActiveAgent } from '../views/cards.ts'
-import { takeCheckSlot } from './checkSlot.ts'
+import { noSlot, takeCheckSlot } from './checkSlot.ts'
 import { CheckRun } from './checkRun.ts'
 import { sendBack } from './gateRounds.ts'
-import { changedFiles, findChanges, planCheck, type CheckPlan, type CheckResult } from './planCheck.ts'
+import { ReviewRun } from './reviewRun.ts'
+import {
+  changedFiles,
+  findChanges,
+  hasFailedCommand,
+  planCheck,
+  type CheckPlan,
+  type CheckResult,
+} from './planCheck.ts'
 
 const debounceMs = 50
 const retryMs = 1000
@@ -27,11 +43,11 @@ const retryMs = 1000
 const maxAttempts = 2
 const agentStarted = 'An agent started to work on the card.'
 
-/** Runs the gates of cards while no agent works on them: one command at a time for each card. */
+/** Runs the gates of cards while no agent works on them: one at a time for each card. */
 export interface GateRunner extends Checks {
-  /** The output of running commands by proof. */
-  output(proofId: number): { output: string; outputStart: number } | undefined
-  /** Whether a gate's command runs in the card's folder. */
+  /** The output of a gate that runs. */
+  output(proofId: number): Promise<CheckOutput | undefined>
+  /** Whether a gate runs in the card's folder. */
   isAtWork(cardId: number): boolean
   /** Enables checks. Commands reach the server at `url`, or in a sandbox through `acceptForBoard`. */
   start(url: string, log: Log, acceptForBoard: (socket: Socket) => void): void
@@ -46,10 +62,12 @@ export interface GateDependencies extends Pick<SandboxDependencies, 'sandbox' | 
   supervisor: Supervisor
 }
 
-/** A check in progress. Its command starts when there is a slot. */
+type CheckOutput = Pick<ProofRow, 'output' | 'outputStart'>
+
+/** A check in progress. A command starts when there is a slot. */
 interface LiveCheck {
   proof: OpenProof
-  run: CheckRun | undefined
+  run: CheckRun | ReviewRun | undefined
   stopReason: string | null
   over: Promise<void>
 }
@@ -72,7 +90,7 @@ class CardGates implements GateRunner {
     tx.afterCommit(this.#reconciler.wake)
   }
 
-  output(proofId: number): { output: string; outputStart: number } | undefined {
+  async output(proofId: number): Promise<CheckOutput | undefined> {
     return [...this.#live.values()].find(({ proof }) => proof.id === proofId)?.run?.output()
   }
 
@@ -122,7 +140,10 @@ class CardGates implements GateRunner {
       const plan = await this.#plan(proof)
       if (plan instanceof Problem) return await this.#end(live, failure(plan.message))
       if (await this.#isPassedAlready(live, plan)) return
-      const slot = await takeCheckSlot(this.#dependencies.supervisor, plan.project, () => live.stopReason !== null)
+      // The session of a reviewer takes its own slot.
+      const slot = isCommand(plan.gate)
+        ? await takeCheckSlot(this.#dependencies.supervisor, plan.project, () => live.stopReason !== null)
+        : noSlot
       try {
         // The files can have changed while the check waited.
         await this.#run(live, slot.hasWaited ? await this.#plan(proof) : plan)
@@ -150,10 +171,12 @@ class CardGates implements GateRunner {
   }
 
   /** Drops a check whose gate has passed for the same files or has no command, and lets the card move on. */
-  async #isPassedAlready({ proof }: LiveCheck, { card, gate, trees }: CheckPlan): Promise<boolean> {
+  async #isPassedAlready({ proof }: LiveCheck, plan: CheckPlan): Promise<boolean> {
+    const { card, gate, trees } = plan
     const { db, supervisor } = this.#dependencies
     const wanted = { cardId: card.id, gateId: gate.id, definition: definitionOf(gate), trees: textOfTrees(trees) }
-    if (isCommand(gate) && !(await findPassed(db, wanted))) return false
+    if (needsProof(gate) && !(await findPassed(db, wanted)) && !(await hasFailedCommand(db, plan, wanted.trees)))
+      return false
     await db.transaction(async tx => {
       await dropCheck(tx, proof)
       await advance(tx, supervisor, proof, wanted.trees)
@@ -169,11 +192,14 @@ class CardGates implements GateRunner {
       beginCheck(tx, live.proof, { trees: before, definition: definitionOf(plan.gate) }),
     )
     if (!isThere) return
-    live.run = new CheckRun({ ...others, ...this.#reconciler.server!, acceptForBoard: this.#acceptForBoard }, plan)
+    live.run = isCommand(plan.gate)
+      ? new CheckRun({ ...others, ...this.#reconciler.server!, acceptForBoard: this.#acceptForBoard }, plan)
+      : new ReviewRun(this.#dependencies, plan, live.proof.id)
     if (live.stopReason !== null) live.run.stop(live.stopReason)
     const result = await live.run.run()
     const { trees, changed } = await findChanges(this.#planning(), plan)
-    if (result.status === 'passed' && trees !== before) return this.#end(live, changedFiles(changed), { trees })
+    if (result.status === 'passed' && trees !== before)
+      return this.#end(live, changedFiles(plan.gate, changed), { trees })
     await this.#end(live, result, { trees, canRepeat: result.status === 'error' })
   }
 
@@ -181,7 +207,7 @@ class CardGates implements GateRunner {
   async #end(live: LiveCheck, result: CheckResult, { trees = '', canRepeat = false } = {}): Promise<void> {
     const { db, supervisor } = this.#dependencies
     const { proof, run, stopReason } = live
-    const output = run?.output()
+    const output = await run?.output()
     await supervisor.refresh()
     await writeWithRetry(
       db,

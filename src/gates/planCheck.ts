@@ -10,15 +10,16 @@ import { Problem } from '../contract/errors.ts'
 import { find as findCard } from '../domain/cards/cards.ts'
 import { find as findProject } from '../domain/projects/projects.ts'
 import { find as findGate } from '../domain/boards/gates.ts'
+import { isCommand, judge, listGatesAhead } from '../domain/cards/proofs.ts'
 import type { GateRow } from '../store/boards/gates.ts'
 import type { CardRow } from '../store/cards/cards.ts'
 import type { OpenProof, ProofChange } from '../store/cards/proofs.ts'
-import type { Database } from '../store/engine/database.ts'
+import type { Database, Reader } from '../store/engine/database.ts'
 import type { ProjectRow } from '../store/projects/projects.ts'
 import { namePaths } from '../worktrees/namePaths.ts'
 import type { Worktrees } from '../worktrees/worktrees.ts'
 
-/** A gate's command, where it runs, and the card's files before it. */
+/** A gate of a card, where it runs, and the card's files before it. */
 export interface CheckPlan {
   gate: GateRow
   card: CardRow
@@ -28,7 +29,7 @@ export interface CheckPlan {
   trees: WorkTree[]
 }
 
-/** The end of a gate's command. */
+/** The end of a gate. */
 export type CheckResult = Pick<ProofChange, 'status' | 'exitCode' | 'summary'>
 
 interface PlanDependencies {
@@ -57,7 +58,19 @@ export async function planCheck(
   return { gate, card, project, place, ports: await portsOf(db, dataDir, card.id, effective.ports), trees }
 }
 
-/** The card's trees after a gate's command, and the names of the files that it changed. */
+/** Whether a command has failed for the files of a review. It does not start then, because the files will change. */
+export async function hasFailedCommand(
+  db: Reader,
+  { card, gate }: Pick<CheckPlan, 'card' | 'gate'>,
+  trees: string,
+): Promise<boolean> {
+  if (isCommand(gate)) return false
+  const commands = (await listGatesAhead(db, card)).filter(isCommand)
+  const judged = await judge(db, card, commands, trees)
+  return judged.some(({ proof }) => proof?.status === 'failed' && proof.trees === trees)
+}
+
+/** The card's trees after a gate, and the names of the files that changed. */
 export async function findChanges(
   { db, worktrees }: PlanDependencies,
   { card, project, trees }: CheckPlan,
@@ -79,9 +92,14 @@ export async function findChanges(
   return { trees: textOfTrees(present), changed }
 }
 
-/** The result of a command that changed files of the card. */
-export const changedFiles = (changed: readonly string[]): CheckResult => ({
-  status: 'error',
-  exitCode: 0,
-  summary: `The command changed ${changed.length === 0 ? 'files' : namePaths(changed)}. Commit the change, or have Git ignore the files.`,
-})
+/** The result of a gate during which files of the card changed. */
+export function changedFiles(gate: Pick<GateRow, 'kind'>, changed: readonly string[]): CheckResult {
+  const names = changed.length === 0 ? 'files' : namePaths(changed)
+  return isCommand(gate)
+    ? {
+        status: 'error',
+        exitCode: 0,
+        summary: `The command changed ${names}. Commit the change, or have Git ignore the files.`,
+      }
+    : { status: 'error', exitCode: null, summary: `During the review, something changed ${names}.` }
+}

@@ -185,7 +185,13 @@ async function authenticateAgent(
     email: '',
     displayName: row.agent === null ? 'Agent' : await catalogue.nameOf(row.agent),
     tokenHash,
-    agent: { projectId: row.projectId, cardId: row.cardId, sessionId: row.sessionId, userId: row.userId },
+    agent: {
+      projectId: row.projectId,
+      cardId: row.cardId,
+      sessionId: row.sessionId,
+      userId: row.userId,
+      isReviewer: row.purpose === 'review',
+    },
   }
   if (row.userId === null || row.userId === localOperator) return caller
   const role =

@@ -8,6 +8,7 @@ import { readCard } from '../store/cards/cards.ts'
 import type { Reader, Transaction } from '../store/engine/database.ts'
 import { forgetWaiting, noteWaiting } from '../store/automation/notifications.ts'
 import { watchingOf, type Watching } from '../views/cards.ts'
+import type { SessionPurpose } from '../store/agents/sessionPurposes.ts'
 import { readLatestSession, readSession, type AgentQuestion, type SessionRow } from '../store/agents/sessions.ts'
 
 type Session = EventData<'agent.status'>
@@ -49,8 +50,8 @@ const kinds: Partial<Record<Session['status'], NotificationKind>> = {
   failed: 'agentFailed',
   waiting: 'agentWaiting',
 }
-/** Sessions without notifications, because the user is present and sees the answer. */
-const conversationPurposes: readonly string[] = ['pre', 'assistant'] satisfies Array<SessionRow['purpose']>
+/** Sessions without notifications: users see the answers of conversations, and the result of a review belongs to its gate. */
+const quietPurposes: readonly SessionPurpose[] = ['pre', 'assistant', 'review']
 
 /**
  * The notifications that an event triggers. A session that continues to wait triggers one. Events of deleted cards, and a usage
@@ -87,7 +88,7 @@ async function sessionContent(tx: Transaction, data: Session): Promise<Content |
   const session = await readSession(tx, id)
   if (session && data.statusReason === 'usage_limit' && (await readLatestSession(tx, session.cardId))?.id !== id)
     return undefined
-  return session && !conversationPurposes.includes(session.purpose)
+  return session && !quietPurposes.includes(session.purpose)
     ? { kind, message: sessionMessage(data, session) }
     : undefined
 }

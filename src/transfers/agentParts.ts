@@ -7,6 +7,7 @@ import {
 } from '../store/projects/exports.ts'
 import { insertImportedMessage } from '../store/projects/imports.ts'
 import { entriesOf } from '../store/engine/record.ts'
+import { isSideSession } from '../store/agents/sessionPurposes.ts'
 import { insertSession } from '../store/agents/sessions.ts'
 import { insertWaitingMessage } from '../store/agents/waitingMessages.ts'
 import { message as messageView } from '../views/agents.ts'
@@ -39,7 +40,7 @@ export const sessions = part({
       projectId: card.projectId,
       ...(wasOpen && { status: 'interrupted', statusReason: 'server_restart', endedAt: made.exportedAt }),
     })
-    made.rows.sessions.set(id, { id: sessionId, cardId: card.id, isPre: session.purpose === 'pre' })
+    made.rows.sessions.set(id, { id: sessionId, cardId: card.id, isSide: isSideSession(session.purpose) })
   },
 })
 
@@ -67,7 +68,7 @@ export const messages = part({
     const { role, callId, at } = record
     const messageId = await insertImportedMessage(tx, {
       sessionId: session.id,
-      cardId: session.isPre ? null : session.cardId,
+      cardId: session.isSide ? null : session.cardId,
       role,
       callId,
       at,

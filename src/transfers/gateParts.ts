@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { approverRoles, maxGateMinutes } from '../contract/boards/gates.ts'
 import { maxAssignees } from '../contract/cards/cardPlan.ts'
-import { ImportedName, integer, IntegerId, ShellCommand, type ColumnType } from '../contract/fields.ts'
+import { AgentId, ImportedName, integer, IntegerId, Prompt, ShellCommand, type ColumnType } from '../contract/fields.ts'
 import * as rules from '../domain/boards/gates.ts'
 import { insertGate } from '../store/boards/gates.ts'
 import { exportedGates } from '../store/projects/exports.ts'
@@ -21,7 +21,15 @@ const Approval = v.strictObject({
   approvals: integer(1, maxAssignees),
   approverRole: v.picklist(approverRoles),
 })
-const Gate = v.variant('kind', [Command, Approval])
+const Review = v.strictObject({
+  ...place,
+  kind: v.literal('review'),
+  agent: v.nullable(AgentId),
+  profile: v.nullable(AgentId),
+  prompt: Prompt,
+  minutes: integer(1, maxGateMinutes),
+})
+const Gate = v.variant('kind', [Command, Approval, Review])
 
 /** The gates of projects, in order, without the results of cards. An import runs none of them. */
 export const gates = part({

@@ -46,7 +46,7 @@ interface MadeRows {
   columns: { id: number; boardId: number; projectId: number; columnType: ColumnType }
   cards: { id: number; projectId: number }
   attachments: { id: number }
-  sessions: { id: number; cardId: number; isPre: boolean }
+  sessions: { id: number; cardId: number; isSide: boolean }
 }
 
 /**

@@ -214,7 +214,7 @@ export const Card = v.strictObject({
 export const Session = v.strictObject({
   id: IntegerId,
   cardId: IntegerId,
-  purpose: v.picklist(['work', 'pre', 'assistant', 'terminal']),
+  purpose: v.picklist(['work', 'pre', 'review', 'assistant', 'terminal']),
   agent: text(1, 100),
   status: CardStatus,
   statusReason: orNull(StatusReason),

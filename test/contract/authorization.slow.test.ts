@@ -31,7 +31,7 @@ import { exampleOf, requestOf, rows, type Row } from '../support/contract/exampl
 import { type Reply } from '../support/servers/testBoard.ts'
 import { eventually } from '../support/waiting/eventually.ts'
 import { callTool, listTools, toolOf } from '../support/contract/toolCalls.ts'
-import { boardToolNames } from '../../src/contract/agents/boardTools.ts'
+import { boardToolNames, traitsOf } from '../../src/contract/agents/boardTools.ts'
 import { openSocket } from '../support/receivers/liveSocket.ts'
 
 type Where = 'own' | 'foreign'
@@ -170,7 +170,9 @@ describe('the tools that are listed', () => {
     for (const column of ['viewerKey', 'orgKey', 'superKey'] as const)
       expect(await listTools(world.board, world.keys[column]), column).toEqual(namesOf(letIn(column)))
     for (const column of agentColumns)
-      expect(await listTools(world.board, await world.agentToken(column)), column).toEqual([...boardToolNames].sort())
+      expect(await listTools(world.board, await world.agentToken(column)), column).toEqual(
+        boardToolNames.filter(name => !traitsOf(name).forReviewers).sort(),
+      )
   })
 
   it.each(projectPermissions)('for a key with %s are those that need it, and without it none of them', async each => {

@@ -112,7 +112,7 @@ describe('a move forward', () => {
     await board.client.gates.update({ projectId, gateId, name: 'unit tests', minutes: 5 })
     expect(await gatesOf(id)).toMatchObject([{ passed: true }])
     await board.client.gates.update({ projectId, gateId, command: 'exit 0' })
-    await expect(move(id, columns.review)).rejects.toMatchObject(refused('Its command has changed since it ran.'))
+    await expect(move(id, columns.review)).rejects.toMatchObject(refused('The gate has changed since it ran.'))
     await board.client.gates.delete({ projectId, gateId })
     await move(id, columns.review)
   })

@@ -39,7 +39,7 @@ export function registerVerbs(cards: Command): void {
     .command('check <card>')
     .summary('Run the gates of a card')
     .description(
-      "Run the commands of the gates of a card's column and of its merge. A gate that passed for the same files does not run again. To set up gates: board gates.",
+      "Run the gates of a card's column and of its merge: commands, and reviews by agents. A gate that passed for the same files does not run again. To set up gates: board gates.",
     )
     .option('--gate <gate>', 'run only this gate (name or ID)')
     .option('-w, --wait', 'wait for the results, for up to --timeout, and exit with 1 unless all gates pass')
@@ -81,7 +81,7 @@ async function checkCard(
   const requested = await client.proofs.check({ ...place, gateId })
   if (requested.length === 0)
     return out.done(
-      `Card ${place.cardId} has no gate with a command here. To list its gates: board cards proofs ${place.cardId}`,
+      `Card ${place.cardId} has no gate here that the board runs. To list its gates: board cards proofs ${place.cardId}`,
     )
   const ids = new Set(requested.map(proof => proof.gateId))
   const isAsked = ({ gate: { id } }: CardGate) => ids.has(id)

@@ -5,15 +5,16 @@ import { listGates } from '../../../src/store/boards/gates.ts'
 import { gate } from '../../../src/views/gates.ts'
 import type { Handlers } from '../../http/handlers.ts'
 
-export const gatesRoutes = ({ db }: Pick<App, 'db'>): Handlers<Contract['gates']> => ({
+export const gatesRoutes = ({ db, supervisor }: Pick<App, 'db' | 'supervisor'>): Handlers<Contract['gates']> => ({
   list: async ({ projectId }) => (await listGates(db, projectId)).map(gate),
-  create: ({ projectId, ...input }, call) => call.write(tx => gates.create(tx, call.caller, projectId, input), gate),
+  create: ({ projectId, ...input }, call) =>
+    call.write(tx => gates.create(tx, supervisor, call.caller, projectId, input), gate),
   reorder: ({ projectId, ids }, call) =>
     call.write(
       tx => gates.reorder(tx, projectId, ids),
       rows => rows.map(gate),
     ),
   update: ({ projectId, gateId, ...change }, call) =>
-    call.write(tx => gates.update(tx, call.caller, { projectId, gateId }, change), gate),
+    call.write(tx => gates.update(tx, supervisor, call.caller, { projectId, gateId }, change), gate),
   delete: (ref, call) => call.write(tx => gates.remove(tx, ref)),
 })

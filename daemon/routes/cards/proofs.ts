@@ -29,7 +29,7 @@ export const proofsRoutes = ({
   },
   get: async ref => {
     // The output in memory is read first: if the command ends in between, its row has the complete output.
-    const output = runner.output(ref.proofId) ?? landing.output(ref.proofId)
+    const output = (await runner.output(ref.proofId)) ?? landing.output(ref.proofId)
     const proof = await proofs.findProof(db, ref)
     return proofDetail(proof.status === 'running' ? { ...proof, ...output } : proof)
   },
@@ -44,7 +44,7 @@ export const proofsRoutes = ({
             ? ahead.filter(({ columnId }) => columnId === null || columnId === card.columnId)
             : [await findGate(tx, { ...ref, gateId })]
         runner.reconcile(tx)
-        return proofs.requestChecks(tx, card, wanted.filter(proofs.isCommand), trees, call.caller)
+        return proofs.requestChecks(tx, card, wanted.filter(proofs.needsProof), trees, call.caller)
       },
       rows => rows.map(proofView),
     )

@@ -5,6 +5,7 @@ import * as cards from '../../../src/domain/cards/cards.ts'
 import { changedFileOf } from '../../../src/cardWork/changes.ts'
 import * as projects from '../../../src/domain/projects/projects.ts'
 import { workIn } from '../../../src/cardWork/repositoryWork.ts'
+import * as drafts from '../../../src/cardWork/reviewDrafts.ts'
 import * as reviews from '../../../src/cardWork/reviews.ts'
 import { review } from '../../../src/views/reviews.ts'
 import type { Handlers } from '../../http/handlers.ts'
@@ -12,10 +13,10 @@ import type { Handlers } from '../../http/handlers.ts'
 export const reviewsRoutes = (
   app: Pick<App, 'db' | 'logs' | 'supervisor' | 'worktrees'>,
 ): Handlers<Contract['reviews']> => ({
-  getDraft: (ref, { caller }) => reviews.findDraft(app.db, { ...ref, caller }),
+  getDraft: (ref, { caller }) => drafts.findDraft(app.db, { ...ref, caller }),
   putDraft: ({ body, comments, ...ref }, call) =>
     call.write(
-      tx => reviews.saveDraft(tx, { ...ref, caller: call.caller }, { body, comments }),
+      tx => drafts.saveDraft(tx, { ...ref, caller: call.caller }, { body, comments }),
       draft => draft,
     ),
   changedFile: async ({ path, side, since, repository, ...ref }) => {
@@ -37,10 +38,7 @@ export const reviewsRoutes = (
       added = await submitReview(tx, app.supervisor, ref, checked)
       return added
     }, review)
-    if (added)
-      await reviews.keepReviewed(project, added, checked).catch((error: unknown) => {
-        app.logs.log('warn', 'The files that a review is about could not be kept.', { cardId, error: String(error) })
-      })
+    if (added) await reviews.keepReviewed(app.logs.log, project, added, checked)
     return answer
   },
 })

@@ -62,7 +62,9 @@ export function Gates() {
   )
   const gates = list.value ?? []
   if (gates.length === 0) return null
-  const commands = gates.filter(({ gate }) => gate.kind === 'command')
+  const runnable = gates.filter(({ gate }) => gate.kind !== 'approval')
+  const due = runnable.filter(({ passed }) => !passed)
+  const reviews = due.filter(({ gate }) => gate.kind === 'review').length
   const isOpen = gates.some(({ proof }) => proof?.status === 'queued' || proof?.status === 'running')
   const run = async () => {
     await client.proofs.check(place)
@@ -77,15 +79,15 @@ export function Gates() {
           <GateRow key={each.gate.id} of={each} onShow={() => setShown(each.gate.id)} />
         ))}
       </ul>
-      {canWork && commands.length > 0 && (
+      {canWork && runnable.length > 0 && (
         <div className="tools">
           {isOpen ? (
             <Button icon="stop" onClick={() => client.proofs.cancel(place)}>
               Stop gates
             </Button>
           ) : (
-            <Button icon="run" disabled={hasActiveAgent || commands.every(({ passed }) => passed)} onClick={run}>
-              Run gates
+            <Button icon="run" disabled={hasActiveAgent || due.length === 0} onClick={run}>
+              {reviews === 0 ? 'Run gates' : `Run gates and ${reviews === 1 ? 'an agent' : `${reviews} agents`}`}
             </Button>
           )}
         </div>
@@ -113,7 +115,7 @@ function GateRow({ of, onShow }: { of: CardGate; onShow: () => void }) {
   )
 }
 
-/** The output of a gate's command, live while it runs. */
+/** The output of a gate's command or the transcript of its reviewer, live while it runs. */
 function Log({
   name,
   onClose,

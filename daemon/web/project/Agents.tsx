@@ -46,7 +46,7 @@ export const useKnownAgents = () =>
     [],
   )
 
-interface AgentOptions {
+export interface AgentOptions {
   agents: Awaited<ReturnType<typeof client.agents.providers>>
   profiles: Awaited<ReturnType<typeof client.agentProfiles.list>>
   credentials: Awaited<ReturnType<typeof client.credentials.list>>
@@ -56,7 +56,16 @@ type Named = readonly { id: string; name: string }[]
 
 const options = (named: Named, none: string) =>
   [['', none], ...named.map(({ id, name }) => [id, name] as const)] as readonly (readonly [string, string])[]
-const profileOptions = ({ profiles }: AgentOptions) =>
+/** The agents to choose from, and first the choice of none. */
+export const agentOptions = (known: AgentOptions | undefined, none: string) =>
+  options(
+    (known?.agents ?? []).map(({ id, name, installed }) => ({
+      id,
+      name: installed ? name : `${name} (not installed)`,
+    })),
+    none,
+  )
+export const profileOptions = ({ profiles }: AgentOptions) =>
   options(
     profiles.map(({ name, agent }) => ({ id: name, name: `${name} (${agent})` })),
     'none',
@@ -74,10 +83,6 @@ type Choices = Pick<SectionProps['project'], 'agent' | 'profile' | 'model' | 'mo
 
 /** The agent, with its profile, model, mode and effort. */
 export function AgentChoice({ known, value, none, hint, save }: AgentChoiceProps) {
-  const offered = known.agents.map(({ id, name, installed }) => ({
-    id,
-    name: installed ? name : `${name} (not installed)`,
-  }))
   return (
     <SettingsForm
       title="Default agent"
@@ -106,7 +111,7 @@ export function AgentChoice({ known, value, none, hint, save }: AgentChoiceProps
         const agent = known.agents.find(({ id }) => id === chosen)
         return (
           <>
-            <Choice isSearched label="Agent" options={options(offered, none)} {...bind('agent')} />
+            <Choice isSearched label="Agent" options={agentOptions(known, none)} {...bind('agent')} />
             {known.profiles.length > 0 && (
               <Choice isSearched label="Profile" options={profileOptions(known)} {...bind('profile')} />
             )}

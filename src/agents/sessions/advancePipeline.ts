@@ -4,7 +4,7 @@ import * as cards from '../../domain/cards/cards.ts'
 import { hasRoom } from '../../domain/boards/columnLimits.ts'
 import { changeCard } from '../../domain/cards/cardChanges.ts'
 import { readNext } from '../../domain/cards/pipeline.ts'
-import { failuresOf, hasProofsFor, isCommand, isOpen, judge, requestChecks } from '../../domain/cards/proofs.ts'
+import { failuresOf, hasProofsFor, isOpen, judge, needsProof, requestChecks } from '../../domain/cards/proofs.ts'
 import { begin, end, findOpen, notStarted, start, type Agents } from '../../domain/agents/sessions.ts'
 import { isAsking } from '../../domain/agents/sessionStates.ts'
 import { requireMayStart, type Starter } from '../../domain/cards/startPermission.ts'
@@ -110,7 +110,7 @@ async function runGates(tx: Transaction, card: CardRow, column: ColumnRow, trees
   const judged = await judge(tx, card, gates, trees)
   const [failed] = failuresOf(judged, trees)
   // The check of an approval only reads the files.
-  const runnable = trees === null ? gates : gates.filter(isCommand)
+  const runnable = trees === null ? gates : gates.filter(needsProof)
   if (failed === undefined && (await requestChecks(tx, card, runnable, trees, undefined)).some(isOpen)) return
   const missing = failed ?? judged.find(({ reason }) => reason !== null)
   if (missing === undefined) return

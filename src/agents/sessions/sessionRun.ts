@@ -3,7 +3,8 @@ import { logFailure } from '../../config/log.ts'
 import { requirePhaseStep, type RunPhase } from '../../domain/agents/sessionStates.ts'
 import { readContextRelay } from '../../domain/accounts/settings.ts'
 import { sandboxOf } from '../../store/projects/projects.ts'
-import type { OpenSession, SessionPurpose } from '../../store/agents/sessions.ts'
+import type { OpenSession } from '../../store/agents/sessions.ts'
+import type { SessionPurpose } from '../../store/agents/sessionPurposes.ts'
 import { hasWaitingMessage } from '../../store/agents/waitingMessages.ts'
 import { AgentFailure, type AgentListener } from '../link/agentLink.ts'
 import { openTranscript, type Transcript } from '../transcript/agentTranscript.ts'
@@ -92,9 +93,9 @@ export class SessionRun {
     })
   }
 
-  /** Hands off to a fresh session: cancels the current turn, asks for a summary and completes. */
+  /** Hands off to a fresh session, except from a review: cancels the current turn, asks for a summary and completes. */
   requestHandoff(): void {
-    if (this.#pending.handoff) return
+    if (this.#pending.handoff || this.purpose === 'review') return
     this.#pending.handoff = true
     void this.#state.link?.cancel()
   }

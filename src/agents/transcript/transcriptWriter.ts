@@ -1,6 +1,7 @@
 import { appendAgentEvent } from '../../events/agentEvent.ts'
 import type { Database, Transaction } from '../../store/engine/database.ts'
 import { writeWithRetry } from '../../store/engine/retry.ts'
+import { isSideSession } from '../../store/agents/sessionPurposes.ts'
 import {
   addSessionCounts,
   readSession,
@@ -19,13 +20,13 @@ import {
 import { agentSession, message, type MessageView } from '../../views/agents.ts'
 import type { PendingBatch, PendingMessage } from './pendingMessages.ts'
 
-/** The session of a transcript. `isPre`: a pre-session, whose messages are not listed with the card's messages. */
+/** The session of a transcript. `isSide`: its messages are not listed with the card's messages. */
 export interface TranscriptSession {
   id: number
   projectId: number
   cardId: number
   agent: string
-  isPre?: boolean
+  isSide?: boolean
 }
 
 export const transcriptOf = ({ id, projectId, cardId, agent, purpose }: SessionRow): TranscriptSession => ({
@@ -33,7 +34,7 @@ export const transcriptOf = ({ id, projectId, cardId, agent, purpose }: SessionR
   projectId,
   cardId,
   agent,
-  isPre: purpose === 'pre',
+  isSide: isSideSession(purpose),
 })
 
 /**
@@ -114,8 +115,8 @@ async function writeUsage(
   if (session) await appendAgentEvent(tx, 'agent.usage', session, agentSession(session))
 }
 
-const newMessage = ({ id, cardId, isPre }: TranscriptSession, role: TranscriptRole) => ({
+const newMessage = ({ id, cardId, isSide }: TranscriptSession, role: TranscriptRole) => ({
   sessionId: id,
-  cardId: isPre ? null : cardId,
+  cardId: isSide ? null : cardId,
   role,
 })

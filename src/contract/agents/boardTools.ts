@@ -6,6 +6,8 @@ interface ToolTraits {
   readOnly?: true
   /** The tool deletes data permanently. */
   destructive?: true
+  /** The tool is only for the reviewer of a gate, whose other tools are those that change nothing. */
+  forReviewers?: true
   /** The tool runs its caller's command on the server's machine, which can do anything. */
   runsCommands?: true
 }
@@ -18,6 +20,7 @@ const boardTools = {
   list_schedules: { title: 'List schedules', readOnly: true },
   report_progress: { title: 'Report progress' },
   ask_person: { title: 'Ask a person' },
+  submit_review: { title: 'Submit the review', forReviewers: true },
   answer_comment: { title: 'Answer a review comment' },
   get_pull_request: { title: 'Get a pull request', readOnly: true },
   answer_request_comment: { title: 'Answer a pull request comment' },

@@ -1,6 +1,18 @@
 import * as v from 'valibot'
 import { maxAssignees, people } from '../cards/cardPlan.ts'
-import { AccountId, AccountRef, Count, Id, integer, Name, Order, refTo, ShellCommand } from '../fields.ts'
+import {
+  AccountId,
+  AccountRef,
+  AgentId,
+  Count,
+  Id,
+  integer,
+  Name,
+  Order,
+  Prompt,
+  refTo,
+  ShellCommand,
+} from '../fields.ts'
 import { ofProject } from '../notFound.ts'
 import { del, get, manager, post, put, viewer } from '../route.ts'
 
@@ -9,10 +21,10 @@ export const maxGates = 50
 /** How often a card in auto mode goes back to its agent because its gates failed. */
 export const GateRounds = integer(0, 20)
 export const defaultGateRounds = 3
-/** The longest time limit of a gate's command. */
+/** The longest time limit of a gate. */
 export const maxGateMinutes = 24 * 60
 
-export const gateKinds = ['command', 'approval'] as const
+export const gateKinds = ['command', 'approval', 'review'] as const
 export type GateKind = (typeof gateKinds)[number]
 export const approverRoles = ['member', 'admin'] as const
 export type ApproverRole = (typeof approverRoles)[number]
@@ -23,6 +35,8 @@ export type ApproverRole = (typeof approverRoles)[number]
  * - `command`: a command that succeeds for the card's files. `minutes` is its time limit.
  * - `approval`: reviews of the card's files by `approvals` people who approve. They have at least the role `approverRole` in the project,
  *   and are among `approverIds` unless that is empty.
+ * - `review`: an agent that reviews the card's files in a read-only sandbox, and approves. It is `agent` with `profile`, or the card's own
+ *   agent in a new session if both are null. `prompt` is added to the board's instructions. `minutes` is its time limit.
  */
 export const Gate = v.object({
   id: Id,
@@ -34,6 +48,9 @@ export const Gate = v.object({
   approvals: v.nullable(Count),
   approverRole: v.nullable(v.picklist(approverRoles)),
   approverIds: v.nullable(v.array(AccountId)),
+  agent: v.nullable(v.string()),
+  profile: v.nullable(v.string()),
+  prompt: v.nullable(v.string()),
   position: Count,
 })
 const fields = {
@@ -44,6 +61,9 @@ const fields = {
   approvals: v.optional(integer(1, maxAssignees)),
   approverRole: v.optional(v.picklist(approverRoles, 'must be member or admin')),
   approverIds: v.optional(people(AccountRef)),
+  agent: v.optional(v.nullable(AgentId)),
+  profile: v.optional(v.nullable(AgentId)),
+  prompt: v.optional(Prompt),
 }
 
 /** The routes of a project's gates. */
@@ -59,12 +79,13 @@ export const gates = {
     notFound: ofProject,
     audited: { target: 'gate', id: 'id' },
     who: manager('gates.write'),
-    summary: 'Create a gate: a command or approvals that a card needs before it moves on or is merged',
+    summary:
+      'Create a gate: a command, approvals or a review by an agent that a card needs before it moves on or is merged',
     details:
-      "With columnId, cards need it to leave that column forward; without, to be merged. kind command requires command, which runs in the card's worktree, in the sandbox of the project's agents. kind approval requires that people approve the card's files in a review; agents and API keys do not count.",
+      "With columnId, cards need it to leave that column forward; without, to be merged. kind command requires command, which runs in the card's worktree, in the sandbox of the project's agents. kind approval requires that people approve the card's files in a review; agents and API keys do not count. kind review starts an agent that reviews the card's files in a read-only sandbox, which costs as much as any session.",
     input: v.strictObject({
       ...fields,
-      kind: v.optional(v.picklist(gateKinds, 'must be command or approval'), 'command'),
+      kind: v.optional(v.picklist(gateKinds, 'must be command, approval or review'), 'command'),
       columnId: v.optional(fields.columnId, null),
     }),
     output: Gate,
@@ -87,7 +108,8 @@ export const gates = {
     audited: { target: 'gate' },
     who: manager('gates.write'),
     summary: 'Update a gate',
-    details: 'The kind cannot change. After a change of the command, all cards must pass the gate again.',
+    details:
+      'The kind cannot change. After a change of the command, the reviewer or its prompt, all cards must pass the gate again.',
     input: v.partial(v.strictObject(fields)),
     output: Gate,
     emits: ['gate.updated'],

@@ -34,7 +34,7 @@ const NewComment = v.strictObject({
   body: v.pipe(text(1, reviewLimits.maxCommentLength), v.check(isVisible, 'must contain a visible character')),
 })
 export type NewComment = v.InferOutput<typeof NewComment>
-const NewComments = v.pipe(
+export const NewComments = v.pipe(
   v.array(NewComment),
   v.maxLength(reviewLimits.maxComments, `must have at most ${reviewLimits.maxComments} comments`),
 )

@@ -26,7 +26,14 @@ export interface Caller {
   /** The account's grant in the request's project, read with the token. */
   grant?: { projectId: number; held: Grant | undefined }
   /** The scope of an agent token: it has only the permissions of its card. It belongs to a session, or acts for the user who created it. */
-  agent?: { projectId: number; cardId: number; sessionId: number | null; userId: number | null }
+  agent?: {
+    projectId: number
+    cardId: number
+    sessionId: number | null
+    userId: number | null
+    /** The agent reviews for a gate: it reads, and submits its review. */
+    isReviewer: boolean
+  }
 }
 
 /** The account of a caller without one. It has no projects. */

@@ -1,4 +1,5 @@
 import type { Transaction } from '../../store/engine/database.ts'
+import { isSideSession } from '../../store/agents/sessionPurposes.ts'
 import { updateSession, type AgentQuestion, type NewSession, type SessionRow } from '../../store/agents/sessions.ts'
 import { agentState } from '../../views/agents.ts'
 import { announce, changeStatus, noLimit, noSlot, noWait, queue, type Agents, type ChosenAgent } from './sessions.ts'
@@ -90,7 +91,7 @@ export async function recordBlockers(
 
 /** The open questions of a session that only users answer, oldest first. Its permission requests end with its turn. */
 export const listQuestions = (session: SessionRow): AgentQuestion[] =>
-  session.purpose === 'pre' ? [] : agentState(session).questions.filter(({ kind }) => kind === 'question')
+  isSideSession(session.purpose) ? [] : agentState(session).questions.filter(({ kind }) => kind === 'question')
 
 /**
  * Ends a session's turn and run while questions of its agent are open: it waits for the answer. Undefined if the session has

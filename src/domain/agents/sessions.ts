@@ -12,9 +12,9 @@ import {
   updateSession,
   type SessionChange,
   type NewSession,
-  type SessionPurpose,
   type SessionRow,
 } from '../../store/agents/sessions.ts'
+import { isSideSession, trackOf, type SessionPurpose } from '../../store/agents/sessionPurposes.ts'
 import { deleteWaitingMessages } from '../../store/agents/waitingMessages.ts'
 import { agentSession } from '../../views/agents.ts'
 import { recordRunEnd, recordRunStart } from '../cards/activity.ts'
@@ -65,9 +65,9 @@ type Action = { type: string; detail: string | null }
 /** The end of a session that a user cancels. */
 export const cancelled: Ending = { status: 'cancelled', statusReason: 'cancelled' }
 
-/** A card's open session; pre-sessions do not count. */
+/** A card's own open session. */
 export const findOpen = async (db: Reader, cardId: number): Promise<SessionRow | undefined> =>
-  (await listOpenSessions(db, cardId)).find(({ purpose }) => purpose !== 'pre')
+  (await listOpenSessions(db, cardId)).find(({ purpose }) => !isSideSession(purpose))
 
 /**
  * - `waitsForBudget`: if a budget is exhausted, the session waits for it.
@@ -93,8 +93,7 @@ export async function begin(
   { waitsForBudget = by === 'board', waitsForBlockers = false }: StartOptions = {},
 ): Promise<SessionRow | undefined> {
   requireMayStart(by, card.kind)
-  if ((await listOpenSessions(tx, card.id)).some(open => (open.purpose === 'pre') === (purpose === 'pre')))
-    throw new Problem('AGENT_ALREADY_RUNNING')
+  await requireNoneOpen(tx, card.id, purpose)
   const choice = purpose === 'terminal' ? shell : await agents.choose(tx, card)
   if ('missing' in choice) {
     await changeCardIfThere(tx, card, { lastAgentAction: notStarted(tx, { message: choice.missing }) })
@@ -110,8 +109,15 @@ export async function begin(
   })
 }
 
+/** @throws Problem AGENT_ALREADY_RUNNING if another session of a card is open in the track of the purpose */
+async function requireNoneOpen(tx: Transaction, cardId: number, purpose: SessionPurpose, except = 0): Promise<void> {
+  const open = await listOpenSessions(tx, cardId)
+  if (open.some(other => other.id !== except && trackOf(other.purpose) === trackOf(purpose)))
+    throw new Problem('AGENT_ALREADY_RUNNING')
+}
+
 /** The account that a session starts for: the caller's, or, if the board continues automatically, that of the earlier work. */
-async function starterOf(tx: Transaction, card: CardRow, by: Starter): Promise<number | null> {
+export async function starterOf(tx: Transaction, card: CardRow, by: Starter): Promise<number | null> {
   if (by !== 'board') return by.userId === noAccount ? null : by.userId
   return (await readLatestSession(tx, card.id))?.starterId ?? card.creatorId
 }
@@ -178,9 +184,7 @@ export const start = async (
  */
 export async function reopen(tx: Transaction, agents: Agents, session: SessionRow, by: Starter): Promise<SessionRow> {
   requireMayStart(by, session.purpose === 'terminal' ? 'terminal' : 'kanban')
-  const open = await listOpenSessions(tx, session.cardId)
-  if (open.some(({ id, purpose }) => id !== session.id && (purpose === 'pre') === (session.purpose === 'pre')))
-    throw new Problem('AGENT_ALREADY_RUNNING')
+  await requireNoneOpen(tx, session.cardId, session.purpose, session.id)
   if (session.purpose !== 'terminal') await requireBudget(tx, session)
   const queued = {
     status: 'queued',
@@ -264,10 +268,6 @@ async function reviewAfter(
   return isDue && !mergedAt ? { reviewState: 'pending' } : undefined
 }
 
-/** Closes a pre-session whose turn has ended: `idle` when its prompt was accepted. */
-export const closePreSession = (tx: Transaction, session: SessionRow, status: 'idle' | 'cancelled'): Promise<boolean> =>
-  changeStatus(tx, session, { status, statusReason: status === 'idle' ? null : 'cancelled' })
-
 /** Changes a session's status; no other function does. Returns false if the state machine does not allow the transition. */
 export async function changeStatus(
   tx: Transaction,
@@ -279,7 +279,7 @@ export async function changeStatus(
   return true
 }
 
-/** Ends a card's open session and revokes the card's tokens at a user's request. `all` also ends its pre-session. */
+/** Ends a card's open session and revokes the card's tokens at a user's request. `all` also ends its side sessions. */
 export async function endCard(
   tx: Transaction,
   agents: Agents,
@@ -288,15 +288,15 @@ export async function endCard(
   { all = false } = {},
 ): Promise<void> {
   for (const open of await listOpenSessions(tx, cardId))
-    if (all || open.purpose !== 'pre') await end(tx, agents, open.id, ending)
+    if (all || !isSideSession(open.purpose)) await end(tx, agents, open.id, ending)
   await agents.revokeTokens(tx, { cardId })
 }
 
-/** Appends the event of a session's new status and copies the status to the card, unless it is a pre-session or not the latest. */
+/** Appends the event of a session's new status, and copies the status to the card if it is the card's latest own session. */
 export async function announce(tx: Transaction, id: number, card: CardChange, did: Action): Promise<SessionRow> {
   const session = (await readSession(tx, id))!
   await appendAgentEvent(tx, 'agent.status', session, agentSession(session))
-  if (session.purpose === 'pre' || (await readLatestSession(tx, session.cardId))?.id !== id) return session
+  if (isSideSession(session.purpose) || (await readLatestSession(tx, session.cardId))?.id !== id) return session
   const { status, statusReason, startedAt, endedAt } = session
   await changeCardIfThere(
     tx,

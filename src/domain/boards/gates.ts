@@ -15,6 +15,7 @@ import {
 import { listPeopleOf } from '../../store/cards/cardPeople.ts'
 import { gate as gateView } from '../../views/gates.ts'
 import type { Caller } from '../accounts/caller.ts'
+import { changedChoice, noChoice, type KnownAgents } from '../agents/agentChoice.ts'
 import { columnOfProject } from '../cards/cards.ts'
 import { notInProject } from '../cards/cardPeople.ts'
 import { requireWholeOrder } from '../cards/order.ts'
@@ -38,23 +39,40 @@ interface KindFields {
   approvals?: number
   approverRole?: ApproverRole
   approverIds?: readonly number[]
+  agent?: string | null
+  profile?: string | null
+  prompt?: string
 }
 const defaultMinutes = 30
-const kindOfField: Record<keyof KindFields, GateKind> = {
-  command: 'command',
-  minutes: 'command',
-  approvals: 'approval',
-  approverRole: 'approval',
-  approverIds: 'approval',
+const fieldsOf: Record<GateKind, ReadonlyArray<keyof KindFields>> = {
+  command: ['command', 'minutes'],
+  approval: ['approvals', 'approverRole', 'approverIds'],
+  review: ['agent', 'profile', 'prompt', 'minutes'],
+}
+/** The stored fields that depend on the kind. Those of another kind are null. */
+type StoredKindFields = Pick<
+  GateRow,
+  'command' | 'minutes' | 'approvals' | 'approverRole' | 'approverIds' | 'agent' | 'profile' | 'prompt'
+>
+const noFields: StoredKindFields = {
+  command: null,
+  minutes: null,
+  approvals: null,
+  approverRole: null,
+  approverIds: null,
+  agent: null,
+  profile: null,
+  prompt: null,
 }
 
 /**
  * Adds a gate at the end of a project's gates.
  * @throws Problem COLUMN_NOT_FOUND, COLUMN_IN_OTHER_PROJECT, CONFLICT if there are too many; VALIDATION_FAILED for a done or archive column,
- * a field of another kind, a missing command, and approvers who do not belong to the project
+ * a field of another kind, a missing command, an unknown agent, and approvers who do not belong to the project
  */
 export async function create(
   tx: Transaction,
+  agents: KnownAgents,
   caller: Caller,
   projectId: number,
   { kind, name, columnId, ...given }: Pick<GateRow, 'kind' | 'name' | 'columnId'> & KindFields,
@@ -62,7 +80,7 @@ export async function create(
   if ((await listGates(tx, projectId)).length >= maxGates)
     throw new Problem('CONFLICT', `A project can have at most ${maxGates} gates.`)
   await requireWorkColumn(tx, { projectId, caller }, columnId)
-  const fields = await fieldsOfKind(tx, projectId, kind, given, undefined)
+  const fields = await fieldsOfKind(tx, agents, { projectId, kind, given })
   const gateId = await insertGate(tx, { projectId, kind, name, columnId, ...fields })
   const created = await find(tx, { projectId, gateId })
   await appendEvent(tx, 'gate.created', projectId, gateView(created))
@@ -72,6 +90,7 @@ export async function create(
 /** Changes a gate. @throws Problem GATE_NOT_FOUND, and as `create` */
 export async function update(
   tx: Transaction,
+  agents: KnownAgents,
   caller: Caller,
   ref: GateRef,
   { name, columnId, ...given }: Partial<Pick<GateRow, 'name' | 'columnId'>> & KindFields,
@@ -80,7 +99,7 @@ export async function update(
   if (Object.values({ name, columnId, ...given }).every(value => value === undefined)) return gate
   const { projectId } = ref
   if (columnId !== undefined) await requireWorkColumn(tx, { projectId, caller }, columnId)
-  const fields = await fieldsOfKind(tx, projectId, gate.kind, given, gate)
+  const fields = await fieldsOfKind(tx, agents, { projectId, kind: gate.kind, given, before: gate })
   updateGate(tx, gate.id, {
     name: name ?? gate.name,
     columnId: columnId === undefined ? gate.columnId : columnId,
@@ -89,30 +108,44 @@ export async function update(
   return announceUpdate(tx, ref)
 }
 
+/** A gate as a client specifies it, and the gate before the change. */
+interface KindInput {
+  projectId: number
+  kind: GateKind
+  given: KindFields
+  before?: GateRow
+}
+
 /** The stored fields of a gate's kind: those that are specified, or else those of `before`, or else the defaults. */
-async function fieldsOfKind(
-  tx: Transaction,
-  projectId: number,
-  kind: GateKind,
-  given: KindFields,
-  before: GateRow | undefined,
-): Promise<Pick<GateRow, 'command' | 'minutes' | 'approvals' | 'approverRole' | 'approverIds'>> {
-  for (const [field, value] of Object.entries(given) as Array<[keyof KindFields, unknown]>)
-    if (value !== undefined && kindOfField[field] !== kind)
+async function fieldsOfKind(tx: Transaction, agents: KnownAgents, input: KindInput): Promise<StoredKindFields> {
+  const { kind, given, before } = input
+  for (const field of Object.keys(given) as Array<keyof KindFields>)
+    if (given[field] !== undefined && !fieldsOf[kind].includes(field))
       throw invalid(field, `must be omitted for a gate of kind ${kind}`)
-  if (kind === 'command') {
-    const command = given.command ?? before?.command
-    if (!command) throw invalid('command', 'is required')
-    const minutes = given.minutes ?? before?.minutes ?? defaultMinutes
-    return { command, minutes, approvals: null, approverRole: null, approverIds: null }
-  }
+  if (kind === 'approval') return { ...noFields, ...(await approvalFields(tx, input)) }
+  const minutes = given.minutes ?? before?.minutes ?? defaultMinutes
+  if (kind === 'review') return { ...noFields, minutes, ...(await reviewFields(tx, agents, input)) }
+  const command = given.command ?? before?.command
+  if (!command) throw invalid('command', 'is required')
+  return { ...noFields, minutes, command }
+}
+
+async function approvalFields(tx: Transaction, { projectId, given, before }: KindInput) {
   const approvals = given.approvals ?? before?.approvals ?? 1
   const approverIds = given.approverIds ?? approverIdsOf(before)
   if (given.approverIds) await requirePeople(tx, projectId, given.approverIds)
   if (approverIds.length > 0 && approvals > approverIds.length)
     throw invalid('approvals', `must be at most ${approverIds.length}, the number of approvers`)
   const approverRole = given.approverRole ?? before?.approverRole ?? 'member'
-  return { command: null, minutes: null, approvals, approverRole, approverIds: JSON.stringify(approverIds) }
+  return { approvals, approverRole, approverIds: JSON.stringify(approverIds) }
+}
+
+async function reviewFields(tx: Transaction, agents: KnownAgents, { given, before }: KindInput) {
+  const { agent, profile, prompt } = { ...noFields, ...before }
+  const own = { ...noChoice, agent, profile }
+  const changed = await changedChoice(tx, agents, { agent: given.agent, profile: given.profile }, async () => [own])
+  const choice = { ...own, ...changed }
+  return { agent: choice.agent, profile: choice.profile, prompt: given.prompt ?? prompt ?? '' }
 }
 
 /** The accounts that can approve. If empty, everyone with the role. */

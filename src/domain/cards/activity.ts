@@ -4,6 +4,7 @@ import { planNames, type Assignee } from '../../contract/cards/cardPlan.ts'
 import { insertActivity, listActivity, type ActivityRow } from '../../store/cards/activity.ts'
 import type { CardRow } from '../../store/cards/cards.ts'
 import type { Actor, Reader, Transaction } from '../../store/engine/database.ts'
+import { isSideSession } from '../../store/agents/sessionPurposes.ts'
 import type { SessionRow } from '../../store/agents/sessions.ts'
 import { noAccount, type Caller } from '../accounts/caller.ts'
 
@@ -27,9 +28,9 @@ export function recordActivity(
 
 type Run = Pick<SessionRow, 'id' | 'cardId' | 'purpose' | 'agent' | 'status'>
 
-/** Records that a run was requested. Pre-sessions are conversations, not runs. */
+/** Records that a run of a card's own session was requested. */
 export function recordRunStart(tx: Transaction, { cardId, purpose, agent }: Omit<Run, 'id' | 'status'>): void {
-  if (purpose !== 'pre') recordActivity(tx, cardId, 'run.started', [{ field: 'agent', from: null, to: agent }])
+  if (!isSideSession(purpose)) recordActivity(tx, cardId, 'run.started', [{ field: 'agent', from: null, to: agent }])
 }
 
 /** Records the end of a run. The author is the run's agent, unless a user or the server ended the run. */
@@ -39,7 +40,7 @@ export function recordRunEnd(
   to: CardStatus,
   name: string,
 ): void {
-  if (purpose === 'pre') return
+  if (isSideSession(purpose)) return
   const isOwn = tx.actor.kind === 'system' && (to === 'completed' || to === 'failed')
   const actor: Actor = isOwn ? { kind: 'agent', id, name } : tx.actor
   recordActivity(tx, cardId, 'run.ended', [{ field: 'status', from: status, to }], actor)

@@ -24,31 +24,32 @@ import { byCaller } from '../accounts/auditEntries.ts'
 import { nameOf, type Caller } from '../accounts/caller.ts'
 import { approverIdsOf } from '../boards/gates.ts'
 import { find as findCard, type CardRef } from './cards.ts'
-import { requireMayChangeStart } from './startPermission.ts'
+import { requireMayChangeStart, requireMayStart } from './startPermission.ts'
 
 /*
- * A gate is a command that must succeed for a card's files, or a number of people who must approve them. The result of a command is a proof,
- * which counts for exactly these files and this command. An approval is a review, which counts for the files that it reviewed. Every way to
- * move a card forward or to merge it calls `requireProofs`.
+ * A gate is a command that must succeed for a card's files, an agent that must approve them, or a number of people. The result of a command or
+ * an agent is a proof, which counts for exactly these files and this definition of the gate. The approval of a person is a review, which
+ * counts for the files that it reviewed. Every way to move a card forward or to merge it calls `requireProofs`.
  */
 
 /** A gate for a card. `reason` is why the card has not passed it; null if it has. */
 export interface CardGate {
   gate: GateRow
-  /** The latest result of a command. */
+  /** The latest result of a command or an agent. */
   proof: ProofRow | undefined
   /** The names of the people who approve the card's current files. */
   approvedBy: string[]
   reason: string | null
 }
 
-/** Whether the board runs a gate: it is not one of people. */
 export const isCommand = ({ kind }: Pick<GateRow, 'kind'>): boolean => kind === 'command'
+/** Whether the board runs a gate: it is not one of people. */
+export const needsProof = ({ kind }: Pick<GateRow, 'kind'>): boolean => kind !== 'approval'
 
 /** Identifies what a gate checks. */
-export const definitionOf = ({ command }: Pick<GateRow, 'command'>): string =>
+export const definitionOf = ({ command, agent, profile, prompt }: GateRow): string =>
   createHash('sha256')
-    .update(command ?? '')
+    .update(JSON.stringify([command, agent, profile, prompt]))
     .digest('hex')
 
 /**
@@ -63,15 +64,15 @@ export async function judge(
 ): Promise<CardGate[]> {
   if (gates.length === 0) return []
   const proofs = new Map((await listLatestProofs(db, card.id)).map(proof => [proof.gateId, proof]))
-  const verdicts = gates.every(isCommand) ? [] : await listVerdicts(db, card.id)
+  const verdicts = gates.every(needsProof) ? [] : await listVerdicts(db, card.id)
   const present = verdicts.filter(verdict => verdict.trees === trees)
   return gates.map(gate => {
     const proof = proofs.get(gate.id)
     const counted = present.filter(verdict => canApprove(gate, verdict))
     const reason =
-      whyNoFiles(card, trees) ?? (isCommand(gate) ? whyNotPassed(gate, proof, trees!) : whyNotApproved(gate, counted))
+      whyNoFiles(card, trees) ?? (needsProof(gate) ? whyNotPassed(gate, proof, trees!) : whyNotApproved(gate, counted))
     const approvedBy = counted.filter(({ verdict }) => verdict === 'approve').map(({ authorName }) => authorName)
-    return { gate, proof, approvedBy: isCommand(gate) ? [] : approvedBy, reason }
+    return { gate, proof, approvedBy: needsProof(gate) ? [] : approvedBy, reason }
   })
 }
 
@@ -84,8 +85,8 @@ function whyNotPassed(gate: GateRow, proof: ProofRow | undefined, trees: string)
   if (!proof) return 'It has not run.'
   if (proof.status === 'queued') return 'It waits to run.'
   if (proof.status === 'running') return 'It is running.'
-  if (proof.definition !== definitionOf(gate)) return 'Its command has changed since it ran.'
-  // A check that ended before its command started knows no files.
+  if (proof.definition !== definitionOf(gate)) return 'The gate has changed since it ran.'
+  // A check that ended before it started knows no files.
   if (proof.status === 'superseded' || (proof.trees !== trees && proof.trees !== ''))
     return 'The files have changed since it ran.'
   return proof.status === 'passed' && proof.trees === trees ? null : `It failed: ${proof.summary}`
@@ -160,7 +161,7 @@ export async function requireProofs(tx: Transaction, { card, gates, trees, calle
       : ` ${others.length === 1 ? 'One more gate is' : `${others.length} more gates are`} missing.`
   const hint = force
     ? 'Only an admin of the project can use force.'
-    : isCommand(first!.gate)
+    : needsProof(first!.gate)
       ? `To run its gates: board cards check ${card.id}`
       : `To approve: board cards review ${card.id} --approve`
   throw new Problem(
@@ -190,16 +191,17 @@ export interface Checks {
   reconcile(tx: Transaction): void
 }
 
-/** The commands that failed for a card's files. Empty while a command has no result. */
+/** The gates that failed for a card's files. Empty while a gate waits or runs. A review does not run once a command has failed. */
 export function failuresOf(judged: readonly CardGate[], trees: string | null): CardGate[] {
-  const commands = judged.filter(({ gate }) => isCommand(gate))
-  const areKnown = commands.every(({ proof }) => proof && !isOpen(proof))
-  return areKnown ? commands.filter(({ reason, proof }) => reason !== null && proof!.trees === trees) : []
+  const run = judged.filter(({ gate }) => needsProof(gate))
+  const failed = run.filter(({ reason, proof }) => reason !== null && proof && !isOpen(proof) && proof.trees === trees)
+  const isPending = run.some(({ gate, proof }) => (proof ? isOpen(proof) : isCommand(gate) || failed.length === 0))
+  return isPending ? [] : failed
 }
 
 /**
  * Requests checks of a card. A gate that already waits or runs, or that has passed for the same files, does not run again.
- * The result can continue a card in auto mode, so the caller must be allowed to start it.
+ * The result can continue a card in auto mode, and a review starts an agent, so the caller must be allowed to start it.
  * @param caller who asks; undefined for the board
  * @throws Problem AGENT_ALREADY_RUNNING, INSUFFICIENT_PERMISSIONS
  */
@@ -217,8 +219,11 @@ export async function requestChecks(
       'An agent is working on the card. Its gates can run when it has finished.',
     )
   const checks: ProofRow[] = []
-  for (const { gate, proof, reason } of await judge(tx, card, gates, trees))
-    checks.push(proof && (reason === null || isOpen(proof)) ? proof : await requestCheck(tx, card, gate, caller))
+  for (const { gate, proof, reason } of await judge(tx, card, gates, trees)) {
+    const isDue = !proof || (reason !== null && !isOpen(proof))
+    if (isDue && gate.kind === 'review' && caller) requireMayStart(caller, card.kind)
+    checks.push(isDue ? await requestCheck(tx, card, gate, caller) : proof)
+  }
   return checks
 }
 

@@ -137,6 +137,6 @@ export class MergeTest {
     const result = await this.#run.run()
     if (result.status !== 'passed') return result
     const changed = await listChanged(this.#dependencies, project, folder.place)
-    return changed ? changedFiles(changed) : result
+    return changed ? changedFiles(gate, changed) : result
   }
 }

@@ -1,5 +1,6 @@
 import type { UserRole } from '../../contract/fields.ts'
 import type { Reader, Transaction } from '../engine/database.ts'
+import type { SessionPurpose } from './sessionPurposes.ts'
 
 /** An agent token with its card, and the role of the account that requested it (null if the account was deleted). */
 export interface AgentTokenHolder {
@@ -7,8 +8,9 @@ export interface AgentTokenHolder {
   projectId: number
   deletedAt: string | null
   sessionId: number | null
-  /** The agent of the token's session, if it belongs to one. */
+  /** The agent and the purpose of the token's session, if it belongs to one. */
   agent: string | null
+  purpose: SessionPurpose | null
   userId: number | null
   userRole: UserRole | null
   expiresAt: string
@@ -23,7 +25,7 @@ export interface NewAgentToken {
 
 export const findAgentToken = (db: Reader, hash: string): Promise<AgentTokenHolder | undefined> =>
   db.get(
-    `SELECT t.card_id AS cardId, c.project_id AS projectId, c.deleted_at AS deletedAt, t.session_id AS sessionId, s.agent, t.user_id AS userId, u.role AS userRole, t.expires_at AS expiresAt
+    `SELECT t.card_id AS cardId, c.project_id AS projectId, c.deleted_at AS deletedAt, t.session_id AS sessionId, s.agent, s.purpose, t.user_id AS userId, u.role AS userRole, t.expires_at AS expiresAt
    FROM agent_tokens t JOIN cards c ON c.id = t.card_id LEFT JOIN agent_sessions s ON s.id = t.session_id LEFT JOIN users u ON u.id = t.user_id WHERE t.hash = ?`,
     [hash],
   )

@@ -15,13 +15,12 @@ import {
   type NewRow,
   type Row,
 } from '../engine/record.ts'
+import { isOwn, type SessionPurpose } from './sessionPurposes.ts'
 
 /** How many sessions have not ended, by status. */
 export const countOpenSessions = (db: Reader): Promise<Array<{ kind: string; total: number }>> =>
   db.all('SELECT status AS kind, count(*) AS total FROM agent_sessions WHERE ended_at IS NULL GROUP BY status')
 
-/** work: a card's agent. pre: the planning agent that refines its prompt. assistant: the project's assistant. terminal: a shell command. */
-export type SessionPurpose = 'work' | 'pre' | 'assistant' | 'terminal'
 /** The fields of a session that lists show. */
 export const listedSessionFields = {
   id: id(),
@@ -144,18 +143,18 @@ export const addSessionCounts = async (
 export const readSession = (db: Reader, id: number): Promise<SessionRow | undefined> =>
   db.get(`SELECT ${fields} FROM agent_sessions s WHERE s.id = ?`, [id])
 
-/** A card's newest session that is not a pre-session. */
+/** A card's newest own session. */
 export const readLatestSession = (db: Reader, cardId: number): Promise<SessionRow | undefined> =>
   db.get(
-    `SELECT ${fields} FROM agent_sessions s WHERE s.card_id = ? AND s.purpose <> 'pre' ORDER BY s.id DESC LIMIT 1`,
+    `SELECT ${fields} FROM agent_sessions s WHERE s.card_id = ? AND ${isOwn('s.purpose')} ORDER BY s.id DESC LIMIT 1`,
     [cardId],
   )
 
 const maxListedSessions = 1000
-/** A card's newest sessions without pre-sessions, oldest first. */
+/** A card's newest own sessions, oldest first. */
 export const listSessions = (db: Reader, cardId: number): Promise<SessionItem[]> =>
   db.all(
-    `SELECT * FROM (SELECT ${listed} FROM agent_sessions s WHERE s.card_id = ? AND s.purpose <> 'pre' ORDER BY s.id DESC LIMIT ?) ORDER BY id`,
+    `SELECT * FROM (SELECT ${listed} FROM agent_sessions s WHERE s.card_id = ? AND ${isOwn('s.purpose')} ORDER BY s.id DESC LIMIT ?) ORDER BY id`,
     [cardId, maxListedSessions],
   )
 
@@ -247,7 +246,7 @@ export const openSessionsOf = async (db: Reader, userId: number): Promise<number
 export const listActiveAgents = (db: Reader, projectId: number): Promise<ActiveAgentRow[]> =>
   db.all(
     `SELECT s.card_id AS cardId, c.title AS cardTitle, s.status, s.agent, s.started_at AS startedAt FROM agent_sessions s INDEXED BY agent_sessions_open JOIN cards c ON c.id = s.card_id AND c.deleted_at IS NULL
-   WHERE s.ended_at IS NULL AND s.project_id = ? AND s.purpose <> 'pre' ORDER BY s.id`,
+   WHERE s.ended_at IS NULL AND s.project_id = ? AND ${isOwn('s.purpose')} ORDER BY s.id`,
     [projectId],
   )
 

@@ -1,5 +1,6 @@
 import type { Reader, Transaction } from '../engine/database.ts'
 import { nowMs } from '../engine/databaseTime.ts'
+import { takesSlotSql } from './sessionPurposes.ts'
 import type { SessionRow } from './sessions.ts'
 
 /** A session of a card's agent that has a slot, or waits for an occupied one. */
@@ -31,7 +32,7 @@ export const listSlotSessions = (db: Reader, ids: readonly number[]): Promise<Sl
       p.agent_slots AS projectSlots, k.agent_slots AS credentialSlots, p.host IS ?1 AS isOwn,
       ${hasSlot} AS hasSlot
      FROM agent_sessions s JOIN projects p ON p.id = s.project_id LEFT JOIN credentials k ON k.id = s.credential_id
-     WHERE s.ended_at IS NULL AND s.purpose = 'work'
+     WHERE s.ended_at IS NULL AND ${takesSlotSql}
      AND (${hasSlot} OR s.slot_awaited_at IS NOT NULL OR s.id IN (SELECT value FROM json_each(?2)))
      AND (p.host IS ?1 OR EXISTS (SELECT 1 FROM daemons d WHERE d.host = p.host AND d.seen_at_ms > ${nowMs} - ?3))
      ORDER BY s.slot_awaited_at, s.id`,

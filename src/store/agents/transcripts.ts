@@ -18,7 +18,7 @@ export interface SentAttachment {
   id: number
   filename: string
 }
-/** `cardId` is null in a pre-session, because the card's own transcript omits it. */
+/** `cardId` is null in a side session, because the card's transcript omits it. */
 export interface NewMessage {
   sessionId: number
   cardId: number | null

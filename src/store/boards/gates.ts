@@ -12,7 +12,7 @@ export const gateFields = {
   position: number(),
   /** Of a command, otherwise null. */
   command: text().orNull(),
-  /** The time limit of a command. */
+  /** The time limit of a command or a review. */
   minutes: number().orNull(),
   /** The number of people who must approve, otherwise null. */
   approvals: number().orNull(),
@@ -20,6 +20,11 @@ export const gateFields = {
   approverRole: text<ApproverRole>().orNull(),
   /** The accounts of these people. If empty, everyone with the role. */
   approverIds: json<number[]>().orNull(),
+  /** The agent and profile of a reviewer. If both are null, those of the card. */
+  agent: text().orNull(),
+  profile: text().orNull(),
+  /** The instructions for a reviewer, which follow those of the board. */
+  prompt: text().orNull(),
   createdAt: text().initiallyNow(),
   updatedAt: text().initiallyNow(),
 }

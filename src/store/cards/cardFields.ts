@@ -6,6 +6,7 @@ import type { IssueSummary } from '../../contract/forges/issueRecords.ts'
 import type { PullRequestSummary } from '../../contract/forges/pullRequestRecords.ts'
 import type { InferOutput } from 'valibot'
 import { agentChoiceFields } from '../agents/agentChoiceFields.ts'
+import { isOwn } from '../agents/sessionPurposes.ts'
 import { placeSql } from './order.ts'
 import { flag, id, json, number, text } from '../engine/record.ts'
 
@@ -176,12 +177,12 @@ const shownOfSession = 'id, agent, status, started_at, created_at, ended_at, sum
  */
 export const cardExtras = {
   locks: json<Locks>().computed(
-    `(SELECT json_group_array(json_object('kind', iif(purpose = 'pre', 'pre-session', 'agent'), 'holder', agent, 'acquiredAt', coalesce(started_at, created_at)))
+    `(SELECT json_group_array(json_object('kind', CASE purpose WHEN 'pre' THEN 'pre-session' WHEN 'review' THEN 'review' ELSE 'agent' END, 'holder', agent, 'acquiredAt', coalesce(started_at, created_at)))
       FROM agent_sessions WHERE card_id = c.id AND ended_at IS NULL)`,
   ),
   sessions: json<Sessions>().computed(
     `(SELECT json_group_array(json_object('id', id, 'agent', agent, 'status', status, 'startedAt', coalesce(started_at, created_at), 'endedAt', ended_at, 'summary', summary))
-      FROM (SELECT ${shownOfSession} FROM (SELECT ${shownOfSession} FROM agent_sessions WHERE card_id = c.id AND purpose <> 'pre' ORDER BY id DESC LIMIT 50) ORDER BY id))`,
+      FROM (SELECT ${shownOfSession} FROM (SELECT ${shownOfSession} FROM agent_sessions WHERE card_id = c.id AND ${isOwn('purpose')} ORDER BY id DESC LIMIT 50) ORDER BY id))`,
   ),
   blockedBy: json<number[]>().computed(
     '(SELECT json_group_array(blocker_id) FROM (SELECT blocker_id FROM card_blockers WHERE card_id = c.id ORDER BY blocker_id))',

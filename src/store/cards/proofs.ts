@@ -10,14 +10,18 @@ export const proofFields = {
   gateId: id(),
   /** Of a merge in the landing queue. Null for the card's own files. */
   landingId: id().orNull(),
-  /** Identifies the gate's command at the time of the request. */
+  /** Of a reviewer, with its agent and its cost. Null for a command. */
+  sessionId: id().orNull(),
+  agent: text().orNull().computed('(SELECT agent FROM agent_sessions WHERE id = r.session_id)'),
+  costUsd: number().orNull().computed('(SELECT cost_usd FROM agent_sessions WHERE id = r.session_id)'),
+  /** Identifies the gate's command or prompt at the time of the request. */
   definition: text(),
-  /** The trees of the card's files in all repositories. Empty until the command starts. */
+  /** The trees of the card's files in all repositories. Empty until the gate runs. */
   trees: text().initially(''),
   status: text<ProofStatus>(),
   exitCode: number().orNull(),
   summary: text().initially(''),
-  /** The end of the command's output, and the number of characters before it. */
+  /** The end of the command's output or of the reviewer's transcript, and the number of characters before it. */
   output: text().initially(''),
   outputStart: number().initially(0),
   attempts: number().initially(0),
@@ -61,7 +65,7 @@ export const listLandingProofs = (db: Reader, landingId: number): Promise<ProofR
 export const deleteLandingProofs = (tx: Transaction, landingId: number): void =>
   tx.enqueue('DELETE FROM proofs WHERE landing_id = ?', [landingId])
 
-/** Whether a gate has passed for a card's files and with a command. */
+/** Whether a gate has passed for a card's files with a definition. */
 export const findPassed = async (
   db: Reader,
   { cardId, gateId, definition, trees }: Pick<ProofRow, 'cardId' | 'gateId' | 'definition' | 'trees'>,
@@ -99,7 +103,7 @@ export async function insertProof(tx: Transaction, proof: NewProof): Promise<num
 export const updateProof = (tx: Transaction, id: number, change: ProofChange): void => record.update(tx, id, change)
 export const deleteProof = (tx: Transaction, id: number): void => tx.enqueue('DELETE FROM proofs WHERE id = ?', [id])
 
-/** Marks a card's earlier results of a gate as superseded, before one for other files or another command. */
+/** Marks a card's earlier results of a gate as superseded, before one for other files or another definition. */
 export const supersedeProofs = (
   tx: Transaction,
   { id, cardId, gateId }: Pick<ProofRow, 'id' | 'cardId' | 'gateId'>,

@@ -1,4 +1,5 @@
 import type { CardStatus } from '../../contract/fields.ts'
+import { isOwn } from '../agents/sessionPurposes.ts'
 import type { Reader, Transaction } from '../engine/database.ts'
 import { firstMessageRow } from './remarkRows.ts'
 
@@ -37,7 +38,7 @@ export const hasUnindexed = async (db: Reader): Promise<boolean> =>
 export const markRemarks = async (tx: Transaction): Promise<void> => {
   await tx.run('INSERT OR IGNORE INTO unindexed_remarks SELECT id FROM comments')
   await tx.run(
-    `INSERT OR IGNORE INTO unindexed_remarks SELECT DISTINCT card_id + ${firstMessageRow} FROM agent_sessions WHERE purpose <> 'pre'`,
+    `INSERT OR IGNORE INTO unindexed_remarks SELECT DISTINCT card_id + ${firstMessageRow} FROM agent_sessions WHERE ${isOwn('purpose')}`,
   )
 }
 

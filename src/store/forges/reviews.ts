@@ -20,6 +20,8 @@ export const reviewFields = {
   snapshot: text().orNull(),
   /** The trees of the reviewed files in all repositories, as proofs have them. Null if there were none. */
   trees: text().orNull(),
+  /** The session of the reviewer of a gate. Null for other authors. */
+  sessionId: id().orNull(),
   createdAt: text().initiallyNow(),
 }
 export type ReviewRow = Row<typeof reviewFields>
@@ -66,6 +68,9 @@ export const listVerdicts = (db: Reader, cardId: number): Promise<VerdictRow[]> 
   )
 export const readReview = (db: Reader, cardId: number, id: number): Promise<ReviewRow | undefined> =>
   db.get(`SELECT ${reviewRecord.columns} FROM reviews r WHERE r.id = ? AND r.card_id = ?`, [id, cardId])
+/** The review that the reviewer of a gate submitted in a session. */
+export const readReviewOfSession = (db: Reader, sessionId: number): Promise<ReviewRow | undefined> =>
+  db.get(`SELECT ${reviewRecord.columns} FROM reviews r WHERE r.session_id = ?`, [sessionId])
 /** The comments of a card's reviews, or of one of them, in their order. */
 export const listReviewComments = (db: Reader, cardId: number, reviewId?: number): Promise<ReviewCommentRow[]> =>
   db.all(`${comments} WHERE r.card_id = ?1 AND (?2 IS NULL OR r.id = ?2) ORDER BY m.id`, [cardId, reviewId ?? null])

@@ -71,8 +71,10 @@ const gates = defineRecord('gates', 'g', gateFields)
 const gatePlace = ['projectId', 'columnId', 'name', 'kind'] as const
 export const exportedGates = (db: Reader, projectId: number): Promise<ExportRow[]> =>
   db.all(
-    `SELECT g.id, iif(g.kind = 'command', ${gates.jsonOf([...gatePlace, 'command', 'minutes'], 'integer')},
-       ${gates.jsonOf([...gatePlace, 'approvals', 'approverRole'], 'integer', { approverRole: "iif(g.approver_ids = '[]', g.approver_role, 'admin')" })}) AS json
+    `SELECT g.id, CASE g.kind
+       WHEN 'command' THEN ${gates.jsonOf([...gatePlace, 'command', 'minutes'], 'integer')}
+       WHEN 'review' THEN ${gates.jsonOf([...gatePlace, 'agent', 'profile', 'prompt', 'minutes'], 'integer')}
+       ELSE ${gates.jsonOf([...gatePlace, 'approvals', 'approverRole'], 'integer', { approverRole: "iif(g.approver_ids = '[]', g.approver_role, 'admin')" })} END AS json
      FROM gates g WHERE g.project_id = ? ORDER BY g.position`,
     [projectId],
   )

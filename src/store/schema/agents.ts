@@ -64,7 +64,7 @@ CREATE INDEX agent_sessions_open ON agent_sessions(project_id, id) WHERE ended_a
 -- A session that waits for a person, and of which people were notified.
 CREATE TABLE notified_waits (session_id INTEGER PRIMARY KEY REFERENCES agent_sessions(id) ON DELETE CASCADE);
 
--- Messages are numbered in the order of their starts. card_id is null in a pre-session. call_id is the agent's ID of a tool call.
+-- Messages are numbered in the order of their starts. card_id is null in a card's side session. call_id is the agent's ID of a tool call.
 CREATE TABLE transcript_messages (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   session_id INTEGER NOT NULL REFERENCES agent_sessions(id) ON DELETE CASCADE,

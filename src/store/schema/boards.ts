@@ -41,17 +41,23 @@ CREATE TABLE gates (
   project_id INTEGER NOT NULL REFERENCES projects(id) ON DELETE CASCADE,
   column_id INTEGER REFERENCES columns(id) ON DELETE CASCADE,
   name TEXT NOT NULL,
-  kind TEXT NOT NULL CHECK (kind IN ('command', 'approval')),
+  kind TEXT NOT NULL CHECK (kind IN ('command', 'approval', 'review')),
   position INTEGER NOT NULL,
 
   -- Of commands
   command TEXT,
+  -- Of commands and reviews
   minutes INTEGER,
 
   -- Of approvals
   approvals INTEGER,
   approver_role TEXT CHECK (approver_role IN ('member', 'admin')),
   approver_ids TEXT,
+
+  -- Of reviews
+  agent TEXT,
+  profile TEXT,
+  prompt TEXT,
 
   created_at TEXT NOT NULL,
   updated_at TEXT NOT NULL

@@ -67,6 +67,7 @@ CREATE TABLE proofs (
   card_id INTEGER NOT NULL REFERENCES cards(id) ON DELETE CASCADE,
   gate_id INTEGER NOT NULL REFERENCES gates(id) ON DELETE CASCADE,
   landing_id INTEGER REFERENCES landings(id) ON DELETE CASCADE,
+  session_id INTEGER REFERENCES agent_sessions(id) ON DELETE SET NULL,
   definition TEXT NOT NULL,
   trees TEXT NOT NULL DEFAULT '',
   status TEXT NOT NULL,
@@ -85,6 +86,7 @@ CREATE INDEX proofs_by_card ON proofs(card_id, gate_id, id);
 CREATE INDEX proofs_by_gate ON proofs(gate_id);
 CREATE INDEX proofs_by_project ON proofs(project_id);
 CREATE INDEX proofs_by_landing ON proofs(landing_id) WHERE landing_id IS NOT NULL;
+CREATE INDEX proofs_by_session ON proofs(session_id) WHERE session_id IS NOT NULL;
 CREATE INDEX proofs_open ON proofs(id) WHERE status IN ('queued', 'running');
 
 CREATE TABLE attachments (

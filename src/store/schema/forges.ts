@@ -13,9 +13,11 @@ CREATE TABLE reviews (
   head_commit TEXT,
   snapshot TEXT,
   trees TEXT,
+  session_id INTEGER REFERENCES agent_sessions(id) ON DELETE SET NULL,
   created_at TEXT NOT NULL
 );
 CREATE INDEX reviews_by_card ON reviews(card_id);
+CREATE INDEX reviews_by_session ON reviews(session_id) WHERE session_id IS NOT NULL;
 
 CREATE TABLE review_comments (
   id INTEGER PRIMARY KEY,

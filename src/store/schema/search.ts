@@ -1,3 +1,4 @@
+import { isOwn } from '../agents/sessionPurposes.ts'
 import { firstMessageRow } from '../cards/remarkRows.ts'
 
 const messageRow = (cardId: string) => `${cardId} + ${firstMessageRow}`
@@ -38,7 +39,7 @@ CREATE TRIGGER comments_unindexed_out AFTER DELETE ON comments BEGIN
   INSERT OR IGNORE INTO unindexed_remarks VALUES (old.id);
 END;
 CREATE TRIGGER messages_unindexed_changed AFTER UPDATE OF status ON agent_sessions
-WHEN old.status <> new.status AND new.status NOT IN ('queued', 'running') AND new.purpose <> 'pre' BEGIN
+WHEN old.status <> new.status AND new.status NOT IN ('queued', 'running') AND ${isOwn('new.purpose')} BEGIN
   INSERT OR IGNORE INTO unindexed_remarks VALUES (${messageRow('new.card_id')});
 END;
 CREATE TRIGGER remarks_unindexed_trash AFTER UPDATE OF deleted_at ON cards

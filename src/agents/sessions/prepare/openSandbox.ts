@@ -1,4 +1,5 @@
 import { isLocalOnly } from '../../../config/server.ts'
+import { isSideSession } from '../../../store/agents/sessionPurposes.ts'
 import { openState } from '../../providers/agentHomes.ts'
 import { listModelHosts } from '../../providers/modelHosts.ts'
 import { openProjectSandbox } from '../sandbox/projectSandbox.ts'
@@ -14,7 +15,7 @@ export async function openSandbox(context: WithLaunch) {
     sandboxOverride: agent.provider.sandboxOverride,
     models: listModelHosts(agent.provider, credential?.provider ?? null, launch.env, canBePrivate),
   }
-  const isReadOnly = session.purpose === 'pre'
+  const isReadOnly = isSideSession(session.purpose)
   const site = { project, place: workplace.place }
   return { sandbox: await openProjectSandbox(dependencies, site, launch, { ...access, isReadOnly }, { onAsked }) }
 }

@@ -1,8 +1,10 @@
+import type { SessionSandbox } from '../../../contract/agents/sandbox.ts'
 import { approvingOption } from '../../../contract/agents/questionOptions.ts'
 import { decideByPolicy } from '../../../domain/agents/approvalPolicy.ts'
 import type { Reader } from '../../../store/engine/database.ts'
 import { readProject } from '../../../store/projects/projects.ts'
-import { readSession } from '../../../store/agents/sessions.ts'
+import { isSideSession } from '../../../store/agents/sessionPurposes.ts'
+import { readSession, type SessionRow } from '../../../store/agents/sessions.ts'
 import { maxPaths } from '../../acp/callSubject.ts'
 import type { PermissionRequest } from '../../link/agentLink.ts'
 import { toPlainLine } from '../../link/failureReasons.ts'
@@ -43,8 +45,8 @@ async function readPolicyAnswer(
   const project = session && (await readProject(db, session.projectId))
   if (!project) return undefined
   // Planning changes nothing, regardless of which changes are allowed at work.
-  const mayTouch = request.about === 'read' || (request.about === 'edit' && session.purpose !== 'pre')
-  const verdict = decideByPolicy(JSON.parse(project.approvalPolicy), {
+  const mayTouch = request.about === 'read' || (request.about === 'edit' && !isSideSession(session.purpose))
+  const byPolicy = decideByPolicy(JSON.parse(project.approvalPolicy), {
     about: request.about,
     command: request.command,
     isInsideFolder:
@@ -58,16 +60,24 @@ async function readPolicyAnswer(
         await otherWorktrees(db, session.cardId, project),
       )),
   })
+  const isReview = session.purpose === 'review'
+  const verdict = byPolicy === 'ask' && isReview ? decideForReviewer(request, session) : byPolicy
   if (verdict === 'ask') return undefined
   const { options } = request
   const findOption = (kind: string) => options.find(option => option.kind === kind)
   const option =
     verdict === 'allow' ? approvingOption(options) : (findOption('reject_once') ?? findOption('reject_always'))
   // A user must choose between several answers, and must allow anything permanent.
-  if (verdict === 'allow' && !option) return undefined
+  if (verdict === 'allow' && !option && !isReview) return undefined
   const what = toPlainLine(request.command ?? request.title)
   return {
     optionId: option?.id ?? null,
-    note: `${verdict === 'allow' ? 'Allowed' : 'Refused'} by the project's policy: ${what}`,
+    note: `${verdict === 'allow' && option ? 'Allowed' : 'Refused'} ${byPolicy === 'ask' ? 'for a reviewer' : "by the project's policy"}: ${what}`,
   }
+}
+
+/** Nobody answers the questions of a reviewer, which reads files, and runs commands only in a sandbox. */
+function decideForReviewer({ about }: PermissionRequest, { sandbox }: SessionRow): 'allow' | 'refuse' {
+  const isInSandbox = sandbox !== null && (JSON.parse(sandbox) as SessionSandbox).kind !== 'none'
+  return about === 'read' || (about === 'command' && isInSandbox) ? 'allow' : 'refuse'
 }

@@ -1,6 +1,7 @@
 import { Problem } from '../../../contract/errors.ts'
 import type { Transaction } from '../../../store/engine/database.ts'
-import type { SessionPurpose, SessionRow } from '../../../store/agents/sessions.ts'
+import type { SessionRow } from '../../../store/agents/sessions.ts'
+import type { SessionPurpose } from '../../../store/agents/sessionPurposes.ts'
 import type { PermissionRequest, RawUpdate } from '../../link/agentLink.ts'
 import { deleteWaitingMessage } from '../../../store/agents/waitingMessages.ts'
 import { closingQuestion } from '../../transcript/closingQuestion.ts'

@@ -4,7 +4,7 @@ import type { SentAttachment } from '../../../store/agents/transcripts.ts'
 import { insertWaitingMessage, moveWaitingMessages } from '../../../store/agents/waitingMessages.ts'
 import type { MessageView } from '../../../views/agents.ts'
 import { readInterrupted, withResumePrompt } from '../../transcript/resumePrompt.ts'
-import { addMessage } from '../../transcript/transcriptWriter.ts'
+import { addMessage, transcriptOf } from '../../transcript/transcriptWriter.ts'
 
 /** Adds a message to a session's transcript and queues it for the agent. */
 export async function queueMessage(
@@ -13,7 +13,7 @@ export async function queueMessage(
   content: string,
   attachments: readonly SentAttachment[] = [],
 ): Promise<MessageView> {
-  const view = await addMessage(tx, { ...session, isPre: session.purpose === 'pre' }, 'user', content, attachments)
+  const view = await addMessage(tx, transcriptOf(session), 'user', content, attachments)
   await insertWaitingMessage(tx, { sessionId: session.id, content, messageId: Number(view.id) })
   return view
 }

@@ -1,4 +1,4 @@
-import type { SessionPurpose } from '../../../store/agents/sessions.ts'
+import { takesSlot, trackOf, type SessionPurpose } from '../../../store/agents/sessionPurposes.ts'
 
 /** A session that waits for a slot, or has one. */
 export interface QueuedSession {
@@ -14,13 +14,13 @@ export interface SessionQueue {
   /** Replaces the content: known sessions keep their place, new ones come last. */
   replace(waiting: readonly QueuedSession[]): void
   waiting(): readonly QueuedSession[]
-  /** The sessions that can start in addition to the running ones, filtered by `mayStart`. A card runs one session at a time. */
+  /** The sessions that can start in addition to the running ones, filtered by `mayStart`. A card runs one session of each track at a time. */
   findStartable(running: readonly QueuedSession[], mayStart?: (session: QueuedSession) => boolean): QueuedSession[]
   remove(started: readonly QueuedSession[]): void
 }
 
 /**
- * Work has `slots` slots. Conversations (pre-sessions and assistants) have the same number of separate slots, because a user's question
+ * Work and reviews have `slots` slots. Conversations (pre-sessions and assistants) have the same number of separate slots, because a user's question
  * must not wait for hours of work. Shell commands of terminal cards are not agents and need no slot.
  */
 export function createSessionQueue(slots: number): SessionQueue {
@@ -50,9 +50,9 @@ export function createSessionQueue(slots: number): SessionQueue {
 
 type Lane = 'work' | 'talk' | 'shell'
 const laneOf = ({ purpose }: QueuedSession): Lane =>
-  purpose === 'work' ? 'work' : purpose === 'terminal' ? 'shell' : 'talk'
+  takesSlot(purpose) ? 'work' : purpose === 'terminal' ? 'shell' : 'talk'
 export const lockOf = ({ cardId, purpose }: Pick<QueuedSession, 'cardId' | 'purpose'>): string =>
-  `${cardId}${purpose === 'pre' ? ' pre' : ''}`
+  `${cardId} ${trackOf(purpose)}`
 
 function occupy(each: QueuedSession, free: Record<Lane, number>, busy: Set<string>): boolean {
   if (!each.late?.isReceiving) free[laneOf(each)]--

@@ -3,6 +3,7 @@ import { Problem } from '../../../contract/errors.ts'
 import { countSlots, readAgentSlots, type SlotHolder } from '../../../domain/agents/agentSlots.ts'
 import { noteSlotWait } from '../../../domain/agents/sessionWaits.ts'
 import type { Database, Reader, Transaction } from '../../../store/engine/database.ts'
+import { takesSlot } from '../../../store/agents/sessionPurposes.ts'
 import { updateSession } from '../../../store/agents/sessions.ts'
 import { hasSlotBounds, listSlotSessions, type SlotSession } from '../../../store/agents/slots.ts'
 import type { QueuedSession, SessionQueue } from './sessionQueue.ts'
@@ -31,12 +32,12 @@ export async function takeSlots(
   held: readonly SlotHolder[],
 ): Promise<{ started: QueuedSession[]; isMore: boolean }> {
   const working = [...running, ...held.map((_, at) => ({ id: 0, cardId: -1 - at, purpose: 'work' as const }))]
-  const ids = queue.waiting().flatMap(({ id, purpose }) => (purpose === 'work' ? id : []))
+  const ids = queue.waiting().flatMap(({ id, purpose }) => (takesSlot(purpose) ? id : []))
   const decideSlots = async (from: Reader) =>
     decideOn(await readAgentSlots(from), await listSlotSessions(from, ids), queue, { running: working, held })
   const isBounded = ids.length > 0 && (await hasBounds(db))
   let decision: Decision = isBounded ? await decideSlots(db) : { started: queue.findStartable(working), told: [] }
-  if (isBounded && (decision.told.length > 0 || decision.started.some(({ purpose }) => purpose === 'work')))
+  if (isBounded && (decision.told.length > 0 || decision.started.some(({ purpose }) => takesSlot(purpose))))
     decision = await db.transaction(async tx => {
       const decided = await decideSlots(tx)
       await write(tx, decided)
@@ -66,7 +67,7 @@ export async function holdSlot(
 ): Promise<() => void> {
   await db.transaction(async tx => {
     held.delete(check)
-    const working = [...runs.values()].filter(({ purpose, late }) => purpose === 'work' && !late?.isReceiving).length
+    const working = [...runs.values()].filter(({ purpose, late }) => takesSlot(purpose) && !late?.isReceiving).length
     if (working + held.size >= slots)
       throw new Problem('CONFLICT', `No slot is free: the machine has ${slots === 1 ? 'one' : slots}.`)
     const taken = (await listSlotSessions(tx, [])).filter(({ hasSlot }) => hasSlot === 1)
@@ -97,7 +98,7 @@ function decideOn(
   const waits = new Map<number, string>()
   const started = queue.findStartable(running, ({ id, purpose }) => {
     const session = byId.get(id)
-    if (purpose !== 'work' || session?.hasSlot) return true
+    if (!takesSlot(purpose) || session?.hasSlot) return true
     if (!session) return false
     while (elsewhere[0] && (session.slotAwaitedAt === null || elsewhere[0].slotAwaitedAt! < session.slotAwaitedAt))
       count.take(elsewhere.shift()!)
@@ -116,6 +117,6 @@ function decideOn(
 
 async function write(tx: Transaction, { started, told }: Decision): Promise<void> {
   for (const { id, purpose } of started)
-    if (purpose === 'work') await updateSession(tx, id, { slotTakenAt: tx.now, slotAwaitedAt: null, slotWait: null })
+    if (takesSlot(purpose)) await updateSession(tx, id, { slotTakenAt: tx.now, slotAwaitedAt: null, slotWait: null })
   for (const [session, wait] of told.slice(0, maxToldPerCommit)) await noteSlotWait(tx, session, wait)
 }
