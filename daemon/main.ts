@@ -71,7 +71,7 @@ function tellSetupCode({ config, identity }: Pick<App, 'config' | 'identity'>): 
   process.stderr.write(
     config.setupCode === undefined
       ? `${who} this one-time setup code: ${setupCode}\n`
-      : `${who} the setup code that this server was given.\n`,
+      : `${who} the setup code that you set for this server.\n`,
   )
 }
 
@@ -122,7 +122,7 @@ async function startUntilSignal(start: () => Promise<RunningServer>): Promise<Ru
     if (asked) process.exit(signal === 'SIGINT' ? 130 : 143)
     asked = true
     setTimeout(() => {
-      process.stderr.write(`The server did not stop within ${maxStopMs / 1000} sand was terminated.\n`)
+      process.stderr.write(`The server did not stop within ${maxStopMs / 1000} s and was terminated.\n`)
       process.exit(1)
     }, maxStopMs)
     void starting.then(

@@ -112,7 +112,7 @@ async function run({ client }: Context, agent: string, greet: boolean): Promise<
     if (check?.status === 'failed') return check.detail ?? 'no reason was reported'
     if (check?.status === 'ok') return undefined
   }
-  return `not ended within ${maxWaitMs / 60_000} minutes`
+  return `did not end within ${maxWaitMs / 60_000} minutes`
 }
 
 function triedWith({ version, tried }: Provider): string | null {

@@ -55,7 +55,7 @@ const printAddress = async ({ out }: Context, url: string): Promise<void> =>
   out.json ? out.record({ url }, []) : out.line(url)
 
 const noBrowser = (more: string): string =>
-  `There is no browser to open. Open that address yourself${more}. Or name a browser in BROWSER: board help environment`
+  `No browser was found. Open the address yourself${more}. Or set the variable BROWSER: board help environment`
 
 type Opened = { isOpen: true } | { isOpen: false; address: string; hasTicket: boolean }
 type Place = Pick<Connection, 'url' | 'token'>
@@ -124,8 +124,8 @@ export async function openOwnPage(out: Out, dataDir: string | undefined): Promis
     if (opened.isOpen) return
     out.done(
       out.terminal.stderr
-        ? `There is no browser to open. Open this yourself, within a minute: ${opened.address}`
-        : `There is no browser to open. Open this yourself: ${addressOf(place.url, pagePath.home)}`,
+        ? `No browser was found. Open this address yourself, within a minute: ${opened.address}`
+        : `No browser was found. Open this address yourself: ${addressOf(place.url, pagePath.home)}`,
     )
   } catch (error) {
     out.warn(`The browser could not open the page: ${(error as Error).message}`)

@@ -31,7 +31,7 @@ const listOf = (described: string): FileField => ({
 const fileFields: Readonly<Record<keyof CardText, FileField>> = {
   title: plainText,
   prompt: plainText,
-  column: { described: 'a name or an id', isValid: value => isText(value) || typeof value === 'number' },
+  column: { described: 'a name or an ID', isValid: value => isText(value) || typeof value === 'number' },
   labels: listOf('a list of texts'),
   ...planFileFields,
   assignees: listOf('a list of names'),

@@ -38,6 +38,6 @@ export async function warnOfFolder(context: Context, card: Card): Promise<void> 
   )
   if (isOutsideGit)
     context.out.warn(
-      `the project is not in a Git repository, so its agents work in the project folder, without worktrees (to change that: git init, a first commit, and board projects edit --path FOLDER)`,
+      `the project is not in a Git repository, so its agents work in the project folder, without worktrees (to change this: run git init, create a commit, and run board projects edit --path FOLDER)`,
     )
 }

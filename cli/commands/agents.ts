@@ -50,7 +50,7 @@ const providerColumns: Column<Provider>[] = [
   { name: 'credentialProviders', header: 'CREDENTIALS', spare: true, value: agent => agent.credentialProviders },
   {
     name: 'howToGet',
-    header: 'HOW TO GET IT',
+    header: 'INSTALL WITH',
     style: 'text',
     value: agent => (agent.installed ? null : agent.install),
   },

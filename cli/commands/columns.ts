@@ -128,7 +128,7 @@ function registerEdit(columns: Command): void {
       .command('edit <column>')
       .summary('Change a column')
       .description(
-        'Change the name, the prompt, the limit, the pulling or the agent of a column, or the columns of its cards after their pull requests. The type of a column cannot change.',
+        'Change the name, the prompt, the limit, the pulling or the agent of a column, or the columns for cards whose pull requests are merged or closed. The type of a column cannot change.',
       ),
   ).option('--name <name>', 'new name')
   const edit = addChoiceOptions(described, "agent of the column; none for the project's").action(

@@ -21,7 +21,7 @@ const shells: Record<string, Shell> = {
     file: 'board.bash',
     place: () => join(dataHome(), 'bash-completion', 'completions', 'board'),
     next: () =>
-      'New shells with the package bash-completion find it. Without that package, add to ~/.bashrc: source <(board completion bash)',
+      'New shells load it if the package bash-completion is installed. Without that package, add to ~/.bashrc: source <(board completion bash)',
   },
   zsh: {
     file: '_board',
@@ -31,7 +31,7 @@ const shells: Record<string, Shell> = {
   fish: {
     file: 'board.fish',
     place: () => join(process.env.XDG_CONFIG_HOME || join(homedir(), '.config'), 'fish', 'completions', 'board.fish'),
-    next: () => 'New shells find it.',
+    next: () => 'New shells load it.',
   },
 }
 

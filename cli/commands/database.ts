@@ -34,7 +34,7 @@ export function register(command: Command): void {
     .command('move')
     .summary('Move the board to or from a libSQL server')
     .description(
-      'Copy the whole board of this machine, or of a backup, to a libSQL server, or from the server to this machine, and compare every row afterwards. Both must not be in use by a server. The source is unchanged. BOARD_DATABASE_TOKEN is the token of the libSQL server. Attachments are not copied.',
+      'Copy the whole board of this machine, or of a backup, to a libSQL server, or from the server to this machine, and compare every row afterwards. Neither of them can be in use by a server. The source is unchanged. BOARD_DATABASE_TOKEN is the token of the libSQL server. Attachments are not copied.',
     )
     .option('--to <url>', 'libSQL server to copy to', databaseOf)
     .option('--from <source>', 'libSQL server to copy from, or with --to a backup file')

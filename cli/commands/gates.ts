@@ -64,7 +64,7 @@ const addKindOptions = (command: Command): Command =>
   command
     .option('--minutes <number>', 'time limit of the command or the review', count)
     .option('--approvals <number>', 'number of people who must approve', count)
-    .addOption(new Option('--role <role>', 'least role of these people in the project').choices(approverRoles))
+    .addOption(new Option('--role <role>', 'minimum project role of these people').choices(approverRoles))
     .option('--approver <person>', `only these people can approve: ${peopleWords}; can be repeated`, parseNames)
     .option('--agent <agent>', "agent that reviews; none for the card's own")
     .option('--agent-profile <agent-profile>', 'profile of the agent that reviews (see: board agents profiles)')

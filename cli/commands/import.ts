@@ -119,12 +119,12 @@ async function send(
 ): Promise<Report> {
   const { client, globals, out } = context
   if (globals.project !== undefined && (folder !== undefined || org !== undefined))
-    throw usage('--path and --org are for new projects, and -P names one')
+    throw usage('--path and --org apply only to new projects, and cannot be combined with -P')
   const project = await selectTarget(context, format, folder !== undefined || org !== undefined)
   if (project && globals.project === undefined) out.done(`Into project ${project.id} "${project.name}".`)
   else if (!dryRun) await confirmNew(context, format, folder, yes)
   const organizationId = org === undefined ? undefined : Number((await resolveOrganization(context, org)).id)
-  if (withPullRequests && format !== 'github') throw usage('--with-pull-requests is for the format github')
+  if (withPullRequests && format !== 'github') throw usage('--with-pull-requests applies only to the format github')
   const sending = followSending(out, basename(name), (await stat(path)).size)
   try {
     const report = await client.transfers.import(
@@ -173,7 +173,7 @@ async function confirmNew(
   if (here)
     await confirm(
       context,
-      `This is project ${here.id} "${here.name}" (into it: -P ${here.id}). Create a new project from the file?`,
+      `The current project is ${here.id} "${here.name}" (to import into it: -P ${here.id}). Create a new project from the file?`,
       yes,
     )
 }
@@ -198,7 +198,7 @@ function followSending(out: Out, name: string, size: number): Sending {
   const tick = setInterval(() => {
     // Update the line even without progress.
     if (sentAtMs === undefined) progress.to(sentBytes)
-    else progress.showText(`the server has the file, for ${Math.round((Date.now() - sentAtMs) / 1000)} s`)
+    else progress.showText(`the server is importing the file, for ${Math.round((Date.now() - sentAtMs) / 1000)} s`)
   }, 250)
   const sending: Sending = {
     signal: stop.signal,
@@ -224,7 +224,7 @@ function followSending(out: Out, name: string, size: number): Sending {
         }),
       )
     sending.wasInterrupted = true
-    out.warn('The server has the file. It finishes the import; press Ctrl-C again to stop waiting.')
+    out.warn('The server has received the file and finishes the import. Press Ctrl-C again to stop waiting.')
   }
   process.on('SIGINT', interrupt)
   return sending
@@ -245,7 +245,7 @@ async function printReport(out: Out, report: Report): Promise<void> {
   for (const warning of report.warnings) out.warn(warning)
   if (out.quiet && !out.json) return out.ids(report.projectIds)
   const count = (cards: number) => `${cards} card${cards === 1 ? '' : 's'}`
-  const skipped = report.skipped === 0 ? '' : ` and skipped ${count(report.skipped)} that exist already`
+  const skipped = report.skipped === 0 ? '' : ` and skipped ${count(report.skipped)} that already exist`
   out.done(
     report.dryRun
       ? `Would import ${count(report.cards)}${skipped.replace('skipped', 'skip')}.`

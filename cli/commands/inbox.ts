@@ -44,14 +44,19 @@ export function register(inbox: Command): void {
     inbox,
     'done',
     'Mark items as done',
-    'Mark items as done. An item returns when it happens again, for example when another comment mentions you.',
+    'Mark items as done. An item returns if its cause occurs again, for example if another comment mentions you.',
   )
-  registerMark(inbox, 'unread', 'Return items to your inbox', 'Return items that are read, done or snoozed, as unread.')
+  registerMark(
+    inbox,
+    'unread',
+    'Return items to your inbox',
+    'Return read, done or snoozed items to your inbox as unread.',
+  )
   registerMark(
     inbox,
     'snoozed',
     'Hide items until a time',
-    'Hide items until a time. They are unread again at that time, or when they happen again.',
+    'Hide items until a time. They are unread again at that time, or earlier if their cause occurs again.',
   )
 }
 
@@ -89,7 +94,7 @@ function registerMark(inbox: Command, state: keyof typeof verbs, summary: string
     .command(`${verb} [items...]`)
     .summary(summary)
     .description(`${description} Specify items, or cards for all their items.`)
-    .option('--all', 'all open items, which --kind and -P limit')
+    .option('--all', 'all open items, or those that --kind and -P select')
     .addOption(kindOption())
   if (state === 'snoozed')
     command.requiredOption('--until <time>', 'end: tomorrow, a duration such as 3h, or a date and time', dayStart)

@@ -115,7 +115,7 @@ async function resolveScope(context: Context, { scope, org }: CreateOptions) {
 /** Prints a key once. With `--quiet`, prints nothing else, so that the output can be redirected to a file. */
 async function printNew({ out }: Context, key: NewKey): Promise<void> {
   if (out.quiet && !out.json) return out.line(key.key)
-  out.done('Keep the key now: it is not shown again.')
+  out.done('Save the key now. It is not shown again.')
   await out.record(key, newFields)
 }
 

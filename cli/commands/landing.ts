@@ -23,7 +23,7 @@ function registerList(landing: Command): void {
     .command('list')
     .summary('List the landing queue')
     .description(
-      'List the landing queue of a project: the cards in their order, then the latest ones that landed or left the queue. To add a card: board cards land.',
+      'List the landing queue of a project: the cards in their order, then the latest cards that landed or left the queue. To add a card: board cards land.',
     )
     .action(async () => {
       const context = await openContext(list)
@@ -87,7 +87,9 @@ function registerRemove(landing: Command): void {
   const remove = landing
     .command('remove <card>')
     .summary('Remove a card from the landing queue')
-    .description('Remove a card from the landing queue. A test of its merge stops. The work of the card stays.')
+    .description(
+      'Remove a card from the landing queue. If its merge is being tested, the test stops. The work of the card remains.',
+    )
     .action(async (id: string) => {
       const context = await openContext(remove)
       await inItsProject(context, id, async ({ projectId, cardId }) => {
@@ -105,7 +107,7 @@ function registerPause(landing: Command, verb: 'pause' | 'resume'): void {
     .summary(verb === 'pause' ? 'Pause the landing queue' : 'Resume the landing queue')
     .description(
       verb === 'pause'
-        ? 'Pause the landing queue of a project. The card that is being tested is finished, and no other begins.'
+        ? 'Pause the landing queue of a project. The test of the current card finishes, and no other test starts.'
         : 'Resume the landing queue of a project.',
     )
     .action(async () => {

@@ -122,7 +122,7 @@ function registerOrder(projects: Command): void {
       const { id } = await resolveProject(context, wanted)
       await context.client.projects.opened({ id })
       const { name, path } = await context.client.projects.get({ id })
-      await context.out.did({ id, name, path }, `Project ${id} "${name}" is the current one in ${path}.`)
+      await context.out.did({ id, name, path }, `Project ${id} "${name}" is now the current project in ${path}.`)
     })
   prints(accept, null, 'id name path')
   example(accept, 'board projects accept web')

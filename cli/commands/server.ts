@@ -195,7 +195,7 @@ function serviceText({ service, managed, pid }: Status): string | null {
 
 const stateText = ({ state, answers }: LocalServer): string =>
   state === 'running' && !answers
-    ? 'running (it does not answer)'
+    ? 'running (does not respond)'
     : state === 'stale'
       ? 'not running (the last server was killed)'
       : state === 'none'

@@ -29,18 +29,18 @@ const groups: Record<string, Group> = {
     set: ({ client }, values) => client.settings.setUser(values),
   },
   'context-relay': {
-    about: 'Hand-off of agents to a new session (changed by admins)',
+    about: 'Handoff of agents to a new session (only admins can change it)',
     get: ({ client }) => client.settings.getContextRelay(),
     set: ({ client }, values) => client.settings.setContextRelay(values),
   },
   agents: {
-    about: 'Default agent and its options (changed by admins)',
+    about: 'Default agent and its options (only admins can change them)',
     get: ({ client }) => client.settings.getAgents(),
     set: ({ client }, values) => client.settings.setAgents(values),
     parsePlain: value => (value === 'none' ? null : value),
   },
   'agent-slots': {
-    about: 'Maximum number of concurrent agents, in total and per agent (changed by admins)',
+    about: 'Maximum number of concurrent agents, in total and per agent (only admins can change it)',
     get: async ({ client }) => flatSlots(await client.settings.getAgentSlots()),
     set: async ({ client }, values) => flatSlots(await client.settings.setAgentSlots(slotsOf(values))),
     parsePlain: value => (value === 'none' ? null : parseJson(value)),

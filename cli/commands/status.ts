@@ -144,7 +144,7 @@ async function listDaemons({ client }: Context, user: Status['user']): Promise<D
 async function readProject(context: Context): Promise<Status['project']> {
   try {
     const { id, name } = await context.project()
-    return { id, name, from: context.selection.project?.from ?? 'the working folder' }
+    return { id, name, from: context.selection.project?.from ?? 'the current folder' }
   } catch (error) {
     if (error instanceof Failure && error.exit === 'usage' && !context.selection.project) return null
     throw error

@@ -55,9 +55,9 @@ async function openBoard(command: Command, { board, ascii = false, altScreen, mo
 /** @throws Failure (usage) without a screen or a keyboard */
 function requireScreen({ out, globals }: Context): void {
   const instead = { hint: 'in a script, use: board cards list, board events', see: 'board ui --help' }
-  if (out.json || out.quiet) throw usage('board ui prints nothing', instead)
-  if (globals.input === false) throw usage('board ui is worked with keys, and --no-input was given', instead)
-  if (!isTerminal(0) || !isTerminal(1)) throw usage('board ui needs a terminal, and this is none', instead)
+  if (out.json || out.quiet) throw usage('board ui prints no data, so --json and --quiet do not apply', instead)
+  if (globals.input === false) throw usage('board ui is interactive and cannot run with --no-input', instead)
+  if (!isTerminal(0) || !isTerminal(1)) throw usage('board ui requires a terminal', instead)
   if (process.env.TERM === 'dumb')
-    throw usage('board ui needs a terminal that can move its cursor, and TERM is dumb', instead)
+    throw usage('board ui requires a terminal with cursor control, but TERM is dumb', instead)
 }

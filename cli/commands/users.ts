@@ -114,7 +114,7 @@ async function printNew<Row extends { id: string; email: string | null; generate
   row: Row,
 ): Promise<void> {
   if (out.quiet && !out.json) return out.line(row.generatedPassword)
-  out.done('Keep the password now: it is not shown again.')
+  out.done('Save the password now. It is not shown again.')
   await out.record<Row>(row, [
     { name: 'id', style: 'id', value: each => each.id },
     { name: 'email', style: 'title', value: each => each.email },

@@ -101,7 +101,7 @@ function registerCreate(webhooks: Command): void {
 /** Prints a secret once. With `--quiet`, prints nothing else, so that the output can be redirected to a file. */
 async function printNew({ out }: Context, webhook: NewWebhook): Promise<void> {
   if (out.quiet && !out.json) return out.line(webhook.secret)
-  out.done('Keep the secret now: it is not shown again.')
+  out.done('Save the secret now. It is not shown again.')
   await out.record(webhook, newFields)
 }
 

@@ -27,9 +27,9 @@ export interface Settings {
 
 /** The settings of `board config` and their descriptions. */
 export const configKeys = {
-  pager: 'The command that shows long text (PAGER goes before it).',
-  editor: 'The command that edits a text (VISUAL and EDITOR go before it).',
-  prompt: 'on or off: off never asks, like --no-input.',
+  pager: 'The command that shows long text (PAGER overrides it).',
+  editor: 'The command that edits a text (VISUAL and EDITOR override it).',
+  prompt: 'on or off: off never prompts, like --no-input.',
   color: 'on or off: off prints no color, like --no-color.',
   mouse: 'on or off: off leaves the mouse to the terminal, like --no-mouse of board ui.',
   density: 'compact or comfortable: how board ui draws cards (default: your account setting, or the available space).',

@@ -18,13 +18,13 @@ export type Exit = keyof typeof exits
 export const exitMeanings: Record<Exit, string> = {
   ok: 'The command succeeded.',
   failure:
-    'The command failed, a bulk command failed for at least one ID, or a command that waited for work found it not done.',
+    'The command failed, a bulk command failed for at least one ID, or the work that a command waited for is not done.',
   usage: 'The command line is invalid, or the command needs input and cannot prompt.',
   notFound: 'The resource does not exist, or you cannot view it.',
   denied: "You are not signed in, or you don't have permission to do this.",
   conflict: 'The current state does not allow the change.',
   unreachable:
-    'No server answered, or the server is busy. Try again later. Commands that wait tolerate an outage of --reconnect.',
+    'No server answered, or the server is busy. Try again later. Commands that wait tolerate an outage of up to --reconnect.',
   timedOut: 'The time limit expired.',
   interrupted: 'The command was interrupted, for example with Ctrl-C.',
 }
@@ -58,7 +58,7 @@ const fileReasons: Record<string, string> = {
   ENOTDIR: 'the file does not exist',
   EROFS: 'the file system is read-only',
   ENOSPC: 'the disk is full',
-  ELOOP: 'its links lead round in a circle',
+  ELOOP: 'its links form a loop',
 }
 
 /** Why a file cannot be read or written, in words. */

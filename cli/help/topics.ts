@@ -111,7 +111,7 @@ Other variables:
   BOARD_DATA_DIR        the data folder of the server on this machine
   BOARD_SETUP_CODE      the code for board auth setup, which a server prints when it starts
   BROWSER               the command that opens pages for --web, board browse and board auth login --oidc; %s is the address
-  BOARD_COMPLETION_TIMEOUT_MS  the time limit of shell completion (default: 270)
+  BOARD_COMPLETION_TIMEOUT_MS  time limit of shell completion in ms (default: 270)
   BOARD_FORCE_TTY       print to a pipe as to a terminal; a number sets the width
   NO_COLOR              print no color
   FORCE_COLOR           print color to a pipe; 0 prints none

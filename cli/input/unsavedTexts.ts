@@ -96,6 +96,6 @@ function whereKept(text: UnsavedText): string {
   try {
     return `board: your text is saved in ${text.path}\n`
   } catch (error) {
-    return `board: your text cannot be kept in a file (${fileReason(error)}):\n${escapeControls(text.text, true)}\n`
+    return `board: your text could not be saved in a file (${fileReason(error)}):\n${escapeControls(text.text, true)}\n`
   }
 }

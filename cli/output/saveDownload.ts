@@ -67,7 +67,7 @@ export async function saveDownload(
 }
 
 function warnOf(out: Out, { files, machines }: NonNullable<Download['missing']>): void {
-  const where = machines.length === 0 ? '' : `; no server works at present on ${machines.join(', ')}`
+  const where = machines.length === 0 ? '' : `; no server is running on ${machines.join(', ')}`
   out.warn(`the files of ${files === 1 ? '1 attachment' : `${files} attachments`} are missing${where}`)
 }
 

@@ -39,7 +39,7 @@ export function stdout(): typeof process.stdout {
       isBroken = true
       if (error.code === 'EPIPE') return
       process.exitCode = 1
-      talk(`board: stdout cannot be written: ${error.code}\n`)
+      talk(`board: cannot write to stdout: ${error.code}\n`)
     })
   }
   return process.stdout

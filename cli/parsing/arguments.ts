@@ -41,12 +41,15 @@ export function expiry(text: string): { expiresAt: string } | { expiresInDays: n
 export function messageBound(text: string): string {
   return /^\d{1,15}$/.test(text)
     ? text
-    : (timeOf(text) ?? refuse("must be a message's id, a time like 2030-01-31T12:00:00Z, or how long ago, like 15m."))
+    : (timeOf(text) ??
+        refuse(
+          'must be the ID of a message, a time like 2030-01-31T12:00:00Z, or a duration like 15m, counted back from now.',
+        ))
 }
 
 /** Parses a date or time, or a duration ago (`15m`), into ISO 8601. */
 export const pastTime = (text: string): string =>
-  timeOf(text) ?? refuse('must be a time like 2030-01-31T12:00:00Z, or how long ago, like 15m.')
+  timeOf(text) ?? refuse('must be a time like 2030-01-31T12:00:00Z, or a duration like 15m, counted back from now.')
 
 /** The time a duration ago (`15m`), in ISO 8601. */
 const ago = (text: string): string => new Date(Math.max(0, Date.now() - durationSecs(text) * 1000)).toISOString()
@@ -147,6 +150,6 @@ export const wordAsNull = <T, W extends string>(word: W, value: T | W | undefine
 export function dayAgo(text: string): string {
   if (text.length === 10 && startsWithDay(text)) return text
   if (!/^\d{1,9}[smhd]?$/.test(text))
-    throw new InvalidArgumentError('must be how long ago, like 30d, or a day like 2030-01-31.')
+    throw new InvalidArgumentError('must be a duration like 30d, counted back from today, or a date like 2030-01-31.')
   return ago(text).slice(0, 10)
 }

@@ -16,9 +16,14 @@ export async function confirmDuplicate(
   const projects = await context.client.projects.list()
   const here = projects.find(project => project.path === path || project.path === real(path))
   if (here)
-    return confirm(context, `Project ${here.id} "${here.name}" has this folder already. Make another one of it?`, yes)
+    return confirm(
+      context,
+      `Project ${here.id} "${here.name}" already has this folder. Create another project for it?`,
+      yes,
+    )
   const same = projects.find(project => project.name.toLowerCase() === name?.toLowerCase())
-  if (same) await confirm(context, `Project ${same.id} in ${same.path} has this name already. Make another one?`, yes)
+  if (same)
+    await confirm(context, `Project ${same.id} in ${same.path} already has this name. Create another project?`, yes)
 }
 
 function real(path: string): string {

@@ -127,7 +127,7 @@ function help(
     const head: Span[] = fitSpans([span(name, palette.key)], keys, glyphs.ellipsis)
     return { spans: [...head, span(' '.repeat(keys - widthOfSpans(head) + 2)), span(text)] }
   })
-  const empty: Line[] = rows.length === 0 ? [{ spans: [span('Nothing here has these words.', palette.dim)] }] : []
+  const empty: Line[] = rows.length === 0 ? [{ spans: [span('No results.', palette.dim)] }] : []
   const { lines, caret } = field('Look for: ', dialog.field, inside, 0)
   const more = rows.length > room ? `, ${top + 1}-${Math.min(rows.length, top + room)} of ${rows.length}` : ''
   return {
@@ -207,7 +207,7 @@ function approve(
       title,
       lines: [...shown, ...answers],
       hint: takesText
-        ? `enter answer in words, ${options.length > 0 ? 'or a number, ' : ''}n leave it to the agent`
+        ? `enter answer in your own words, ${options.length > 0 ? 'or a number, ' : ''}n let the agent decide`
         : `${hasSeveralAnswers(options) ? '' : 'y approve, '}n refuse, f refuse with a message, or a number`,
     }
   const { lines, caret } = field(takesText ? 'Your answer: ' : 'Tell it: ', feedback, inside, shown.length + 1)

@@ -28,7 +28,7 @@ function footOf(model: Model, theme: Theme): Foot | undefined {
   const { dialog, notice, size, view } = model
   const { palette, glyphs } = theme
   if (dialog?.kind === 'filter')
-    return typed('/', dialog.field, [span('enter keeps it, escape takes it back ', palette.dim)], model, theme)
+    return typed('/', dialog.field, [span('enter confirms, escape cancels ', palette.dim)], model, theme)
   if (model.drag?.over) return { line: spreadSpans([span(` ${dropText(model)}`, palette.accent)], [], size.width) }
   if (notice)
     return {
@@ -74,7 +74,7 @@ function typed(
 function dropText(model: Model): string {
   const { cardIds, over } = model.drag!
   const column = boardOf(model).columns.find(({ id }) => id === over?.columnId)
-  return `Let go to move ${named(cardIds.map(id => ({ id })))} to ${column?.name ?? ''}.`
+  return `Release to move ${named(cardIds.map(id => ({ id })))} to ${column?.name ?? ''}.`
 }
 
 const onBoard: [ShortcutAction, string][] = [

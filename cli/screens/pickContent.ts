@@ -54,7 +54,7 @@ const forCards = (cardIds: readonly string[]): string =>
 function titleOf(purpose: Purpose): string {
   switch (purpose.type) {
     case 'go':
-      return 'Go to, or do'
+      return 'Go to, or run'
     case 'project':
       return 'Projects'
     case 'column':
@@ -72,10 +72,10 @@ function titleOf(purpose: Purpose): string {
 
 function hintOf({ type, ...purpose }: Purpose): string {
   if (type === 'label') return 'tab marks, enter applies, escape goes back'
-  if (type === 'plan') return 'enter takes it; type a day like 2030-01-31 or 3d, or an estimate'
-  if (type === 'project' && (purpose as { isFirst: boolean }).isFirst) return 'enter opens, escape leaves'
-  return 'enter takes it, escape goes back'
+  if (type === 'plan') return 'enter selects; type a date like 2030-01-31 or 3d, or an estimate'
+  if (type === 'project' && (purpose as { isFirst: boolean }).isFirst) return 'enter opens, escape closes'
+  return 'enter selects, escape goes back'
 }
 
 const emptyText = ({ type }: Purpose): string =>
-  type === 'label' ? 'Type a label.' : type === 'agent' ? 'Reading ...' : 'Nothing here has these words.'
+  type === 'label' ? 'Type a label.' : type === 'agent' ? 'Reading ...' : 'No results.'

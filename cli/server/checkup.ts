@@ -78,14 +78,14 @@ async function folder({ dataDir, state, runtime }: LocalServer): Promise<Finding
           failed(
             'data folder',
             `${locked} cannot be written`,
-            'give it to this account, or mount its disk for writing: no server can start here',
+            'make this account its owner, or mount its disk as writable: no server can start here',
           ),
         ]),
     open.length === 0 || process.platform === 'win32'
       ? ok('permissions', `only you can read ${dataDir}`)
       : failed('permissions', `others can read ${open.join(', ')}`, `chmod go-rwx ${open.join(' ')}`, () => {
           for (const path of open) chmodSync(path, statSync(path).mode & 0o700)
-          return `took the rights of others from ${open.length} ${open.length === 1 ? 'path' : 'paths'}`
+          return `removed the access of other accounts to ${open.length} ${open.length === 1 ? 'path' : 'paths'}`
         }),
     space('disk space', dataDir, 'free disk space: the board cannot write to a full disk'),
     ...(state === 'running' && runtime?.worktreeRoot !== undefined ? [worktreeRoot(runtime.worktreeRoot)] : []),
@@ -171,8 +171,8 @@ async function port({ state, runtime }: LocalServer): Promise<Finding> {
       .listen(usualPort, '127.0.0.1', () => probe.close(() => resolve(undefined)))
   })
   return code === undefined
-    ? ok('port', `${usualPort} is free, and no server runs`)
-    : warning('port', `${usualPort} is taken by another program (${code})`, 'choose another: board serve --port 4500')
+    ? ok('port', `${usualPort} is free, and no server is running`)
+    : warning('port', `${usualPort} is in use by another program (${code})`, 'choose another: board serve --port 4500')
 }
 
 async function server({ connection, version }: CheckupOptions): Promise<Finding[]> {
@@ -180,7 +180,7 @@ async function server({ connection, version }: CheckupOptions): Promise<Finding[
     return [
       warning(
         'server',
-        'none is chosen, and none runs here',
+        'none is selected, and none is running on this machine',
         'board server start, or board auth login --url <address>',
       ),
     ]
@@ -203,7 +203,7 @@ async function server({ connection, version }: CheckupOptions): Promise<Finding[
         : warning(
             'clock',
             `is ${skewSecs} s away from the server's`,
-            'set it by network time: expiry of tokens depends on it',
+            'synchronize it with network time: tokens expire by the clock',
           ),
       await writable(client),
       ...(await signIn(client, connection)),
@@ -221,8 +221,8 @@ async function server({ connection, version }: CheckupOptions): Promise<Finding[
 
 const writable = (client: Client): Promise<Finding> =>
   client.server.ready().then(
-    () => ok('writing', "the server's database takes writes"),
-    (error: Error) => failed('writing', error.message, 'look at: board server logs'),
+    () => ok('writing', "the server's database accepts writes"),
+    (error: Error) => failed('writing', error.message, 'see: board server logs'),
   )
 
 async function signIn(client: Client, { token }: Connection): Promise<Finding[]> {
@@ -235,7 +235,7 @@ async function signIn(client: Client, { token }: Connection): Promise<Finding[]>
       ok('sign-in', `${email || 'the operator of this machine'}, ${role}`),
       installed.length > 0
         ? ok('agents', installed.join(', '))
-        : warning('agents', 'none is installed on the server', 'board agents providers tells how to get one'),
+        : warning('agents', 'none is installed on the server', 'to install one, see: board agents providers'),
       sandbox.kind === 'none'
         ? warning('sandbox', sandbox.reason ?? 'there is none', sandbox.advice ?? 'board serve --help')
         : ok('sandbox', sandbox.kind),

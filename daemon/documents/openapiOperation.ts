@@ -31,9 +31,9 @@ function describeRoute({ details, who, emits, rateLimit }: Route): string {
 }
 
 function whoText(who: Who): string {
-  if (who.kind === 'member') return `Requires the project role ${who.role} or more.`
+  if (who.kind === 'member') return `Requires the project role ${who.role} or higher.`
   return who.kind === 'organization'
-    ? `Requires the organization role ${who.role}${who.role === 'member' ? ' or more' : ''}.`
+    ? `Requires the organization role ${who.role}${who.role === 'member' ? ' or higher' : ''}.`
     : whoTexts[who.kind]
 }
 const whoTexts = {

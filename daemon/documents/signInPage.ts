@@ -8,7 +8,7 @@ export const signedInPage = (email: string, origin: string): Response =>
     'Signed in',
     html`
 <h1>You are signed in</h1>
-<p>The identity provider knows you, and your account here is <b>${email}</b>.</p>
+<p>The identity provider has confirmed your identity. Your account on this server is <b>${email}</b>.</p>
 <p>Open the <a href="${origin}/">board</a> and choose single sign-on there, or sign in in a terminal:</p>
 <pre>board --url ${origin} auth login --oidc</pre>`,
   )

@@ -61,7 +61,7 @@ export async function startServer(
 ): Promise<RunningServer> {
   const unlock = holdDataFolder(
     given.dataDir,
-    () => `Another server holds ${given.dataDir}${describeHolder(given.dataDir)}.`,
+    () => `Another server uses ${given.dataDir}${describeHolder(given.dataDir)}.`,
   )
   let serving: BoardHost | undefined
   const logs = openLogs(given, terminal)
@@ -92,7 +92,9 @@ async function listenTo(
   const named = certificate && namedUrl(certificate, config, port)
   const url = named ?? here
   if (certificate && named === undefined)
-    log('warn', 'The certificate names no address of this server: agents and scripts cannot reach it.', { url })
+    log('warn', 'The certificate does not contain an address of this server, so agents and scripts cannot reach it.', {
+      url,
+    })
   const acceptFromSandbox = (socket: Socket) => {
     markFromSandbox(socket)
     server.emit('connection', socket)

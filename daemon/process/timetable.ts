@@ -33,7 +33,7 @@ export function startTimetable(app: App, log: Log, timetable = periodicJobs(app)
       await run(signal).then(
         () => {
           const ms = Math.round(performance.now() - startedAtMs)
-          if (ms >= slowMs) log('info', `A periodic job took long: ${name}.`, { ms })
+          if (ms >= slowMs) log('info', `A periodic job was slow: ${name}.`, { ms })
         },
         (error: unknown) => signal.aborted || logFailure(log, `A periodic job failed: ${name}.`, error),
       )

@@ -33,7 +33,7 @@ const maxChecks = 4
 const greetTimeoutMs = 120_000
 const stopGraceMs = 500
 const maxDetail = 500
-const greeting = 'This is a check whether you can be reached. Answer with one short sentence, and use no tools.'
+const greeting = 'This is a connection check. Answer with one short sentence, and use no tools.'
 const notSignedIn = /not signed in|sign in|log ?in|unauthori[sz]ed|\b401\b|api key/i
 
 interface CheckRequest {

@@ -25,8 +25,8 @@ export interface PreSessionRef {
  * The planning agent's first prompt. Each answer completes the session, and the next message reopens it until it is accepted or cancelled.
  */
 const planningPrompt = ({ title, prompt }: CardRow): string =>
-  'Help to refine the prompt of a task before another agent starts to work on it. Read what you need of the project, but change nothing. ' +
-  'Ask what is unclear, in a few short questions, and in every answer give the complete best prompt so far in a block that begins with ```prompt and ends with ```.\n\n' +
+  'Help refine the prompt of a task before another agent starts to work on it. Read the parts of the project that you need, but do not change anything. ' +
+  'If something is unclear, ask a few short questions. Every answer must contain the best complete prompt so far, in a block that starts with ```prompt and ends with ```.\n\n' +
   `The task is: ${title}\n\n${prompt}`
 
 /**

@@ -32,7 +32,7 @@ export function createByteReader(chunks: AsyncIterable<Buffer>): ByteReader {
     const portions: Buffer[] = []
     for (let left = size; left > 0; left -= portions.at(-1)!.length) {
       const portion = await some(left)
-      if (portion.length === 0) throw notWhole('it is damaged or cut off')
+      if (portion.length === 0) throw notWhole('it is damaged or incomplete')
       portions.push(portion)
     }
     return Buffer.concat(portions, size)

@@ -53,9 +53,9 @@ export async function reportDamage(dataDir: string, log: Log, reason: string, ca
   const advice =
     newest === undefined
       ? unknown === undefined
-        ? 'There is no backup here.'
-        : `No backup here is known to be good; the newest is ${unknown}.`
-      : `The newest good backup is ${newest}; to put it in place: board backups restore ${newest}`
+        ? 'There is no backup on this machine.'
+        : `No backup on this machine has been verified. The newest one is ${unknown}.`
+      : `The newest valid backup is ${newest}. To restore it: board backups restore ${newest}`
   log('error', 'The database is damaged. Nothing is written to it.', {
     reason,
     copy,
@@ -85,8 +85,8 @@ async function findFault(path: string, header: DatabaseHeader, isKnown: boolean)
     () => 0,
   )
   if (logBytes > 0) return undefined
-  if (isKnown && header.schemaVersion === 0) return 'it holds no board'
-  return header.isCounted && header.sizeBytes < header.pages * header.pageBytes ? 'its end is missing' : undefined
+  if (isKnown && header.schemaVersion === 0) return 'it does not contain a board'
+  return header.isCounted && header.sizeBytes < header.pages * header.pageBytes ? 'it is incomplete' : undefined
 }
 
 /** Copies the files of the database into a separate folder, once for each state of them. Returns the folder's name. */

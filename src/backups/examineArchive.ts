@@ -114,15 +114,16 @@ async function requireRoom(place: Place, { parts }: Manifest): Promise<void> {
 
 function requireAgreement({ schemaVersion, parts, missing }: Manifest, examined: DatabaseContents): void {
   if (examined.schemaVersion !== schemaVersion)
-    throw notWhole('its database is not of the version that its manifest names')
+    throw notWhole('the version of its database is not the one in its manifest')
   const named = new Set(examined.files.map(({ name }) => `${attachmentsName}/${name}`))
   const present = [...parts.map(({ name }) => name).filter(name => name.startsWith(attachmentsName)), ...missing]
   if (present.length !== named.size || present.some(name => !named.has(name)))
-    throw notWhole('its attachments are not those of its database')
+    throw notWhole('its attachments do not match its database')
 }
 
 function requireKey(bytes: Buffer | AsyncIterable<Buffer>): void {
-  if (!Buffer.isBuffer(bytes) || !isSealingKey(bytes.toString('utf8').trim())) throw notWhole('its sealing key is none')
+  if (!Buffer.isBuffer(bytes) || !isSealingKey(bytes.toString('utf8').trim()))
+    throw notWhole('its sealing key is not valid')
 }
 
 function verifiedOf({ manifest, size, sha256 }: { manifest: Manifest; size: number; sha256: string }): Verified {

@@ -75,7 +75,7 @@ export async function restoreFile(
   onProgress?: OnProgress,
 ): Promise<{ filename: string; keptAs: string | null }> {
   const config: ServerConfig = { ...serverDefaults, dataDir, secretKey: process.env.BOARD_SECRET_KEY || undefined }
-  const unlock = holdDataFolder(dataDir, () => `A server holds ${dataDir}. Restore through it, or stop it first.`)
+  const unlock = holdDataFolder(dataDir, () => `A server uses ${dataDir}. Restore through it, or stop it first.`)
   try {
     await finishState(dataDir)
     await removeRubbish(dataDir)

@@ -172,7 +172,7 @@ async function requireOneMachine(db: Reader, machine: string): Promise<void> {
 }
 
 async function withDataFolderLock<T>(dataDir: string, work: () => Promise<T>): Promise<T> {
-  const unlock = holdDataFolder(dataDir, () => `A server holds ${dataDir}. Stop it first.`)
+  const unlock = holdDataFolder(dataDir, () => `A server uses ${dataDir}. Stop it first.`)
   try {
     return await work()
   } finally {

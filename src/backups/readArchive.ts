@@ -70,7 +70,7 @@ export async function readArchive(
     )
     return { manifest, size, sha256: digest.digest('hex') }
   } catch (error) {
-    throw isOfStreams(error as NodeJS.ErrnoException) ? notWhole('it is damaged or cut off', error) : error
+    throw isOfStreams(error as NodeJS.ErrnoException) ? notWhole('it is damaged or incomplete', error) : error
   } finally {
     await file.close()
   }
@@ -87,8 +87,7 @@ async function readMembers(
   for (const part of manifest.parts) {
     const header = readHeader(await bytes.readExactly(blockBytes))
     if (!header) throw notWhole('parts are missing')
-    if (header.name !== part.name || header.size !== part.size)
-      throw notWhole('its members are not those of its manifest')
+    if (header.name !== part.name || header.size !== part.size) throw notWhole('its members do not match its manifest')
     await (part.size <= wholeBytes ? takeWhole(part, bytes, take) : takeStream(part, bytes, take))
     await bytes.readExactly(paddingOf(part.size))
   }
@@ -101,7 +100,7 @@ async function readEnd(bytes: ByteReader): Promise<void> {
   let endBytes = 0
   for (let some = await bytes.readSome(chunkBytes); some.length > 0; some = await bytes.readSome(chunkBytes)) {
     if (endBytes === 0 && some.length >= blockBytes && readHeader(some.subarray(0, blockBytes)))
-      throw notWhole('its members are not those of its manifest')
+      throw notWhole('its members do not match its manifest')
     endBytes += some.length
     if (endBytes > maxTrailerBytes || some.some(byte => byte !== 0))
       throw notWhole('it contains more than its manifest lists')
@@ -120,11 +119,12 @@ async function readManifest(bytes: ByteReader, fileBytes: number): Promise<Manif
   if (!success) throw notWhole('its manifest is not valid')
   const names = output.parts.map(part => part.name)
   if (new Set([...names, ...output.missing]).size < names.length + output.missing.length)
-    throw notWhole('its manifest names a part twice')
+    throw notWhole('its manifest lists a part twice')
   if (!names.includes(databaseName) || output.missing.includes(databaseName)) throw notWhole('it has no database')
   // Compression never exceeds a factor of a thousand.
   const claimed = output.parts.reduce((sum, { size }) => sum + size, 0)
-  if (claimed > 1100 * fileBytes + maxTrailerBytes) throw notWhole('its manifest claims more than the file can hold')
+  if (claimed > 1100 * fileBytes + maxTrailerBytes)
+    throw notWhole('its manifest lists more data than the file can contain')
   return output
 }
 
@@ -140,7 +140,7 @@ async function takeStream(part: Part, bytes: ByteReader, take: TakePart): Promis
   async function* chunks() {
     while (left > 0) {
       const chunk = await bytes.readSome(left)
-      if (chunk.length === 0) throw notWhole('it is damaged or cut off')
+      if (chunk.length === 0) throw notWhole('it is damaged or incomplete')
       digest.update(chunk)
       left -= chunk.length
       yield chunk

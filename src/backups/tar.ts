@@ -40,7 +40,7 @@ export function readHeader(header: Buffer): { name: string; size: number } | und
   const sum = sumOf(header)
   if (sum === emptySum) return undefined
   if (sum !== numberAt(header, fields.sum, 8) || header.toString('latin1', fields.magic, fields.magic + 5) !== 'ustar')
-    throw notWhole('it is damaged or cut off')
+    throw notWhole('it is damaged or incomplete')
   const type = header[fields.type]
   if ((type !== 0 && type !== 0x30) || header[fields.link] !== 0 || header[fields.prefix] !== 0)
     throw notWhole('a member is not a plain file')
@@ -66,6 +66,7 @@ function numberAt(header: Buffer, at: number, length: number): number {
     .replaceAll('\0', ' ')
     .trim()
   const value = isBinary ? Number(header.readBigUInt64BE(at + length - 8)) : parseInt(text, 8)
-  if (!Number.isSafeInteger(value) || (!isBinary && !/^[0-7]+$/.test(text))) throw notWhole('it is damaged or cut off')
+  if (!Number.isSafeInteger(value) || (!isBinary && !/^[0-7]+$/.test(text)))
+    throw notWhole('it is damaged or incomplete')
   return value
 }

@@ -16,7 +16,7 @@ export function activityWords({ action, changes }: ActivityEntry): string {
   if (action === 'card.moved') return `moved it from ${from} to ${to}`
   if (action === 'card.merged') return from ? `merged ${from} into ${to}` : `merged it into ${to}`
   if (action === 'branch.pushed') return `pushed its branch to ${to}`
-  if (action === 'branch.updated') return `brought the newest of its base into ${to}`
+  if (action === 'branch.updated') return `updated ${to} with the newest commits of its base`
   if (action === 'pull_request.opened') return `opened the pull request ${to}`
   if (action === 'pull_request.merged') return `merged the pull request ${to}`
   if (action === 'pull_request.closed') return `closed the pull request ${to}`
@@ -31,7 +31,7 @@ export function activityWords({ action, changes }: ActivityEntry): string {
 const plainWords = {
   'card.completed': 'completed it',
   'card.archived': 'archived it',
-  'card.unarchived': 'took it out of the archive',
+  'card.unarchived': 'restored it from the archive',
   'card.deleted': 'deleted it',
   'card.restored': 'restored it',
   'comment.created': 'commented',

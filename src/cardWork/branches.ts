@@ -114,7 +114,7 @@ export async function update(
     return { branch, commit: commitInBase, baseCommit: onto, updated: false, remark: landedWords(where) }
   }
   const title = inOneLine(card.title)
-  const message = `Merge: the newest of its base into "${title}"`
+  const message = `Merge: the newest base into "${title}"`
   const { repository } = checkout
   try {
     const work = { repository, place, isManaged: card.worktreeManaged === 1, branch }

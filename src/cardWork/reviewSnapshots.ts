@@ -14,5 +14,5 @@ export async function dropDeletedSnapshots(db: Database, before: string): Promis
       .catch(error => failures.push(error))
   }
   if (failures.length > 0)
-    throw new AggregateError(failures, `${failures.length} reviewed states of deleted cards could not be let go of.`)
+    throw new AggregateError(failures, `${failures.length} reviewed states of deleted cards could not be released.`)
 }

@@ -247,7 +247,7 @@ export async function keepReviewed(
     if (snapshot !== null) await keepSnapshot(project.path, cardId, snapshot)
     for (const { path, comparison } of otherRepositories) await keepSnapshot(path, cardId, comparison.snapshot)
   } catch (error) {
-    log('warn', 'The files that a review is about could not be kept.', { cardId, error: String(error) })
+    log('warn', 'The files of a review could not be stored.', { cardId, error: String(error) })
   }
 }
 

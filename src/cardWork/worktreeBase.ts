@@ -82,7 +82,7 @@ async function findNamedBase(name: string, { checkout, reach, repository }: Base
     const base = await findBase(checkout, reach)
     return {
       ...base,
-      remark: [`There is no ${name}, so the base is that of the project.`, base.remark].filter(Boolean).join('\n'),
+      remark: [`${name} does not exist, so the base is that of the project.`, base.remark].filter(Boolean).join('\n'),
     }
   }
   if (commit === undefined)

@@ -33,7 +33,7 @@ const folderReasons: Record<string, string> = {
   EISDIR: 'it is not a file',
   EBUSY: 'it is a mount point, or in use',
   ENOSPC: 'the disk is full',
-  ELOOP: 'its links lead round in a circle',
+  ELOOP: 'its links form a loop',
   ENAMETOOLONG: 'its name is too long',
 }
 

@@ -121,7 +121,7 @@ function createOutage(log: Log): { begin(error: unknown): void; end(): void } {
     begin: error => {
       if (beganAtMs !== undefined) return
       beganAtMs = performance.now()
-      log('warn', 'The leases cannot be renewed; it is tried again until they are.', { cause: reasonOf(error) })
+      log('warn', 'The leases cannot be renewed; retrying.', { cause: reasonOf(error) })
     },
     end: () => {
       if (beganAtMs === undefined) return

@@ -11,7 +11,7 @@ const platforms: ReadonlyArray<{ range: string; why: string }> = [
     range: '161.26.0.0/16',
     why: 'IBM Cloud: services inside its network, in a public range that is not routed elsewhere',
   },
-  { range: '166.8.0.0/14', why: 'IBM Cloud: service endpoints inside its network, the same' },
+  { range: '166.8.0.0/14', why: 'IBM Cloud: service endpoints inside its network, in a public range as well' },
   { range: '192.80.8.124/32', why: 'Equinix Metal: metadata, which identify a machine by its address' },
   {
     range: '169.254.0.0/16',

@@ -93,7 +93,7 @@ async function askCommand<T>(
   const failed = v.safeParse(Failed, response)
   if (failed.success) {
     const { reason, message, retryAt } = failed.output.error
-    throw new ForgeFailed(reason, `The forge's command says: ${message}`, {
+    throw new ForgeFailed(reason, `The forge's command reported: ${message}`, {
       retryAt: reason === 'limited' ? (retryAt ?? Date.now() + 60_000) : undefined,
     })
   }
@@ -104,7 +104,7 @@ async function askCommand<T>(
 }
 
 const unexpectedAnswer = (action: string, why: string) =>
-  new ForgeFailed('odd', `The answer of the forge's command to "${action}" is not as documented: ${why}.`)
+  new ForgeFailed('odd', `The answer of the forge's command to "${action}" does not have the documented form: ${why}.`)
 
 /** Runs the command once. @returns its parsed response */
 async function run(options: CommandForgeOptions, request: string): Promise<unknown> {

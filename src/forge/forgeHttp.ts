@@ -72,7 +72,10 @@ export function createForgeHttp(access: ForgeAccess, options: ForgeOptions): For
       const headers = { 'content-type': 'application/json' }
       const answer = await ask(urlOf(access, path), { method, headers, body: JSON.stringify(body) })
       if (answer.status >= 300)
-        throw new ForgeFailed('missing', 'The forge has this at another address now; set it as the remote.')
+        throw new ForgeFailed(
+          'missing',
+          'The repository has moved to another address on the forge. Set that address as the remote.',
+        )
       return parse(schema, path, answer)
     },
     log: path =>
@@ -103,7 +106,7 @@ async function answerOf(
   const answer = await sendOutbound(url, { ...request, headers }, limits).catch((error: unknown) => {
     const why =
       error instanceof EgressRefused
-        ? 'its address is a loopback, private or link-local one; --allow-private-webhooks allows them'
+        ? 'it has a loopback, private or link-local address; to allow such addresses, start the server with --allow-private-webhooks'
         : whyUnreachable(error, limitMs)
     throw new ForgeFailed('unreachable', `${new URL(url).host} could not be reached: ${why}.`, { cause: error })
   })

@@ -65,7 +65,7 @@ async function fetchOnce(repository: Repository, upstream: Upstream, reach: Remo
     const commit = await commitOf(commonDir, fetched)
     if (commit === undefined) return { reason: 'the branch there has no commit' }
     const isMoved = await moveTracking(repository, upstream.tracking, commit, 'fetch: board')
-    return isMoved ? { commit } : { reason: `${upstream.tracking} could not be moved` }
+    return isMoved ? { commit } : { reason: `${upstream.tracking} could not be updated` }
   } catch (error) {
     return { reason: reasonOfFailure(error, reach) }
   }

@@ -106,7 +106,7 @@ export const git = (cwd: string, args: readonly string[], options: GitOptions = 
     if (result.timedOut) throw new GitFailed('timeout', 'Git took too long.', result)
     if (result.isMaxBuffer && options.cutsOutput)
       return { exitCode: 0, stdout: Buffer.from(result.stdout ?? []), stderr, isCut: true }
-    if (result.isMaxBuffer) throw new GitFailed('output', 'Git printed more than is kept.', result)
+    if (result.isMaxBuffer) throw new GitFailed('output', 'The output of Git is too large.', result)
     if (result.exitCode === undefined) throw await whyNotStarted(result, result.code, cwd)
     return { exitCode: result.exitCode, stdout: Buffer.from(result.stdout ?? []), stderr, isCut: false }
   })

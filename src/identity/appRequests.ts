@@ -83,7 +83,7 @@ const invalidRequest = (message: string) =>
 function redirectUriOf({ redirectUris }: OauthClient, asked: string | undefined): string {
   const registered = JSON.parse(redirectUris) as string[]
   const wanted = asked ?? (registered.length === 1 ? registered[0]! : '')
-  if (!isRegistered(registered, wanted)) throw invalidRequest('redirect_uri is none that the app has registered')
+  if (!isRegistered(registered, wanted)) throw invalidRequest('redirect_uri is not registered for the app')
   return wanted
 }
 

@@ -242,7 +242,7 @@ function explainFailure(error: unknown, provider: CredentialProvider): Problem {
   if (typeof refusal === 'string')
     return invalid('clientId', `is rejected by ${provider}${/^[\w .-]{1,60}$/.test(refusal) ? ` (${refusal})` : ''}`)
   if (code === undefined || code === 'OAUTH_TIMEOUT') return new Problem('PROVIDER_UNAVAILABLE')
-  return invalid('provider', `${provider} does not answer as a server with device authorization does`)
+  return invalid('provider', `${provider} does not respond like a server with device authorization`)
 }
 
 /** GitHub sends errors with status 200, and Google uses an older name for verification_uri. */

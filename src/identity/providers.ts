@@ -80,7 +80,7 @@ export async function verifySecret(
       return invalidSecret(
         `The provider answered with a redirect (status ${status}), which is not followed. Check the base URL.`,
       )
-    return invalidSecret(`The provider answered with status ${status}, so whether the key is good is not known.`)
+    return invalidSecret(`The provider answered with status ${status}, so the key could not be verified.`)
   } catch (error) {
     return invalidSecret(`The provider could not be reached: ${whyUnreachable(error)}.`)
   }

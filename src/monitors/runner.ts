@@ -89,11 +89,11 @@ async function runOnce(
     await writeWithRetry(
       db,
       tx => keepResult(tx, id, result, wallTime(inMs)),
-      code => log('warn', 'How a run of a monitor ended could not be kept yet.', { code }),
+      code => log('warn', 'The result of a monitor run could not be stored yet.', { code }),
     )
   } catch (error) {
-    if (error instanceof Problem) log('warn', 'A run of a monitor is put off.', { monitorId: id, code: error.code })
-    else logFailure(log, 'A run of a monitor could not be kept.', error, { monitorId: id })
+    if (error instanceof Problem) log('warn', 'A monitor run is postponed.', { monitorId: id, code: error.code })
+    else logFailure(log, 'A monitor run could not be stored.', error, { monitorId: id })
     schedule.postpone(id, retryMs)
   }
 }

@@ -64,7 +64,7 @@ export function createWatchdog(program: string, log: Log): Watchdog {
     child.once('exit', (code, signal) => {
       if (running !== child) return
       running = undefined
-      log('warn', 'The watchdog has ended before its server. The next process that starts brings another one.', {
+      log('warn', 'The watchdog ended before its server. The next start of a process starts another watchdog.', {
         code,
         signal,
       })

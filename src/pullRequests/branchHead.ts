@@ -106,7 +106,7 @@ async function mergeHead(
   onto: string,
   title: string,
 ): Promise<{ reason: string; isConflict: boolean } | undefined> {
-  const message = `Merge: what others have pushed to "${title}"`
+  const message = `Merge: commits that others pushed to "${title}"`
   try {
     await updateBranch(worktrees, { ...work, onto, title, message, strategy: 'merge' })
     return undefined

@@ -138,7 +138,7 @@ function missingOf(row: PullRequestRow): string[] {
     row.draft === 1 && 'it is a draft',
     row.mergeable === 0 && `it conflicts with ${row.base}; run board cards update first, and push`,
     namesOfChecks('failure').length > 0 && `these checks failed: ${joinNames(namesOfChecks('failure'))}`,
-    namesOfChecks('pending').length > 0 && `these checks have not ended: ${joinNames(namesOfChecks('pending'))}`,
+    namesOfChecks('pending').length > 0 && `these checks have not finished: ${joinNames(namesOfChecks('pending'))}`,
     against.length > 0 && `changes were requested by ${joinNames(against)}`,
   ].filter(each => each !== false)
 }

@@ -57,7 +57,7 @@ export async function draftOrPresent(dependencies: DraftDependencies, work: Work
   const known = await readPullRequest(dependencies.db, work.card.id, work.repository)
   if (known?.state !== 'open' || known.number === null) return draftPullRequest(dependencies, work)
   const pull = await work.open.forge.readPull(known.number)
-  if (pull === 'unchanged') throw new ForgeFailed('odd', 'The forge did not answer what the pull request says.')
+  if (pull === 'unchanged') throw new ForgeFailed('odd', 'The forge did not return the content of the pull request.')
   const { title, body, base, branch, reviewers, labels } = pull
   return { title, body, base, branch, reviewers: [...reviewers], labels: [...labels], exists: true }
 }
@@ -83,8 +83,8 @@ export function withCard({ publicUrl }: { publicUrl?: string }, card: CardRow, b
   const name = `card ${card.id}`
   const line =
     publicUrl === undefined
-      ? `Made from ${name} of the board.`
-      : `Made from [${name}](${publicUrl.replace(/\/+$/, '')}/#/projects/${card.projectId}/cards/${card.id}) of the board.`
+      ? `Created from ${name} of the board.`
+      : `Created from [${name}](${publicUrl.replace(/\/+$/, '')}/#/projects/${card.projectId}/cards/${card.id}) of the board.`
   const text = body.trimEnd()
   if (text.split('\n').includes(line)) return text
   return [truncate(text, pullRequestLimits.body - line.length - 2), line].filter(Boolean).join('\n\n')

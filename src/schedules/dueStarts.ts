@@ -45,7 +45,7 @@ async function findStarter(
     { makerUserId, makerKeyId },
     projectId,
     tx.now,
-    'set the time of its start',
+    'set its start time',
   )
   if (!caller) return gone!
   const role = await projectRole(tx, caller, projectId)

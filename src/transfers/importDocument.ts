@@ -227,6 +227,6 @@ const leftOut = ({ counts, known }: Checked, { projectId }: ImportOptions): stri
     ? ["The conversation with a project's assistant was omitted, because the project already has an assistant."]
     : []),
   ...(counts.members! + counts.organizationMembers! > 0
-    ? ['Members are not imported: invite those who shall see the projects.']
+    ? ['Members are not imported: invite the people who need access to the projects.']
     : []),
 ]

@@ -212,7 +212,7 @@ function betweenObjects(scan: Scan, byte: number, at: number): boolean {
 }
 
 const unexpectedByte = (byte: number, at: number) =>
-  new BrokenJson(`holds an unexpected ${byte > 0x20 && byte < 0x7f ? String.fromCharCode(byte) : 'character'}`, at)
+  new BrokenJson(`contains an unexpected ${byte > 0x20 && byte < 0x7f ? String.fromCharCode(byte) : 'character'}`, at)
 
 /** Processes a byte of a key or a value outside of a string, and returns whether the key or value ends with it. */
 function readsOn(scan: Scan, byte: number, at: number): boolean {
@@ -233,7 +233,7 @@ function keepPiece(scan: Scan, bytes: Buffer, from: number, to: number): void {
   scan.length += to - from
   if (scan.length > maxBytes)
     throw new BrokenJson(
-      `holds ${scan.reads === 'key' ? 'a key' : 'an entry'} of more than ${maxBytes} bytes`,
+      `contains ${scan.reads === 'key' ? 'a key' : 'an entry'} of more than ${maxBytes} bytes`,
       scan.since,
     )
   scan.pieces.push(bytes.subarray(from, to))

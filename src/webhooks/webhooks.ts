@@ -48,7 +48,7 @@ export function createWebhooks({ db, outbox, seal, config, egress }: WebhookDepe
     seal,
     config,
     egress,
-    onFailure: failureLogger('A webhook could not be attended to.'),
+    onFailure: failureLogger('A webhook could not be processed.'),
   })
   const queue = createQueue(sender)
   const checkClock = createClockJumpCheck(config, () => db.transaction(hastenAttemptedLater), false)

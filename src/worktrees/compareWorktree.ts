@@ -25,7 +25,7 @@ export async function compareWorktree(
       if (part === 'pack') await objects.write(bytes)
       else diff.push(bytes)
     })
-    if (!objectName.test(comparison.snapshot)) throw new Error('The process of the worktree named no object.')
+    if (!objectName.test(comparison.snapshot)) throw new Error('The process of the worktree did not return an object.')
     if (options.stores) await objects.accept(comparison.snapshot, 'tree')
     return { ...comparison, work: { ...comparison.work, diff: Buffer.concat(diff).toString() } }
   } catch (error) {

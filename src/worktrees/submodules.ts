@@ -93,7 +93,7 @@ async function find(
   })
   // The process reads submodules that an agent can change, so its result is checked.
   if (!found.every(({ names, commit }) => names.every(isSafeName) && /^([0-9a-f]{40}|[0-9a-f]{64})$/.test(commit)))
-    throw new GitFailed('failed', 'The process of the worktree named no submodule.')
+    throw new GitFailed('failed', 'The process of the worktree did not return a submodule.')
   return found
 }
 
@@ -136,7 +136,7 @@ function onlyInWorktree(submodule: Found, { worktree, target }: SubmodulePlaces)
   const { path, commit, isInWorktree } = submodule
   if (!isInWorktree || !worktree) return missingSubmodule(submodule)
   const folders = [target, worktree].map(({ topLevel }) => shellWord(join(topLevel, shownName(path))))
-  const steps = `Push it to the remote of the submodule: ${pushCommand(folders[1]!, commit)}. Or fill the submodule of the target (git -C ${shellWord(target.topLevel)} submodule update --init --recursive) and copy the commit: git -C ${folders[0]} fetch ${folders[1]} ${commit}.`
+  const steps = `Push it to the remote of the submodule: ${pushCommand(folders[1]!, commit)}. Or check out the submodule of the target (git -C ${shellWord(target.topLevel)} submodule update --init --recursive) and copy the commit: git -C ${folders[0]} fetch ${folders[1]} ${commit}.`
   return submoduleProblem(path, `${about(submodule)}, which only the card's worktree has. ${steps} Then try again.`)
 }
 

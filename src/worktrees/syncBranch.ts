@@ -128,7 +128,7 @@ async function takeOver(
         'failed',
         isMain(shadow)
           ? `The branch moved in the repository as well. Run git reset ${outsideRef}, and commit again.`
-          : `The branch moved in the repository as well. Merge ${outsideRef} in the worktree, then it can be taken over.`,
+          : `The branch moved in the repository as well. Merge ${outsideRef} in the worktree, so that the board can transfer it.`,
       )
     }
   }

@@ -146,7 +146,7 @@ async function answer(stdout: Readable, pending: Map<number, PendingCall>): Prom
   for await (const { head, bytes } of readMessages(stdout)) {
     const response = head as OperationResponse
     const call = pending.get(response.id)
-    if (!call) throw new Error('The process answered without a question.')
+    if (!call) throw new Error('The process sent an unexpected response.')
     if ('part' in response)
       await call.send(bytes, response.part || undefined).catch((error: unknown) => {
         // The caller receives the cause, for example a full disk, before the process ends.

@@ -111,7 +111,7 @@ describe('a failure', () => {
     [{ FIXTURE_LIMIT: 'error' }, 'usage_limit', 'hit your limit'],
     [{ FIXTURE_LIMIT: 'message' }, 'usage_limit', 'hit your limit'],
     [{ FIXTURE_LIMIT: 'exit' }, 'usage_limit', 'hit your limit'],
-    [{ FIXTURE_LIMIT: 'refusal' }, 'refused', 'refused to go on'],
+    [{ FIXTURE_LIMIT: 'refusal' }, 'refused', 'refused to continue'],
     [{ FIXTURE_LIMIT: 'max_tokens' }, 'usage_limit', 'limit of tokens'],
     [{ FIXTURE_LIMIT: 'max_turn_requests' }, 'usage_limit', 'limit of requests'],
     [{ FIXTURE_LIMIT: 'auth' }, 'launch_failed', 'Authentication required'],

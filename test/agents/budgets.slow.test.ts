@@ -69,7 +69,7 @@ test('a budget of $0.50 at 5 cents per step stops at $0.55 or less, and the sess
   expect(spent).toBeGreaterThanOrEqual(0.5)
   expect(paused).toMatchObject({ hasActiveAgent: true, lastAgentAction: { type: 'waiting' } })
   expect(paused.lastAgentAction!.detail).toBe(
-    `The budget of project ${board.projectId} "Agents" is used up: $0.50 of $0.50. Raise its limit to go on.`,
+    `The budget of project ${board.projectId} "Agents" is used up: $0.50 of $0.50. Raise its limit to continue.`,
   )
   expect(await read(budgetId)).toMatchObject({ state: 'exhausted', unknownRuns: 0, resetsAt: null })
   expect((await read(budgetId)).spent).toBeCloseTo(spent, 6)
@@ -79,7 +79,7 @@ test('a budget of $0.50 at 5 cents per step stops at $0.55 or less, and the sess
   await board.untilStatus(id, 'completed')
   expect(await board.client.agents.sessions(at(id))).toHaveLength(1)
   const told = (await board.messages(id)).filter(({ role }) => role === 'agent').map(({ content }) => content)
-  expect(told.join('\n')).toContain('I received: Go on with your task where you left off.')
+  expect(told.join('\n')).toContain('I received: Continue your task where you left off.')
   expect((await read(budgetId)).spent).toBeCloseTo(0.7, 6)
   const row = await usageOf()
   expect(row).toMatchObject({ key: id, name: 'Work', runs: 1, unknownRuns: 0, estimatedUsd: 0 })

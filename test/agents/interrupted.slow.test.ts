@@ -217,7 +217,7 @@ test('an agent receives the unanswered message again after its server was killed
     .filter(name => name.endsWith('.json'))
     .flatMap(name => JSON.parse(readFileSync(join(state, name), 'utf8')) as string[])
   expect(told).toContain(
-    'Go on with your task where you left off. In case you did not receive it, this is the last message to you:\n\nBe still.',
+    'Continue your task where you left off. In case you did not receive it, this is the last message to you:\n\nBe still.',
   )
 })
 

@@ -183,7 +183,7 @@ describe('the agent for a card', () => {
     const none = catalogue(folder())
     expect(await chosen(none, { agent: null, credential: 'google' })).toContain('Gemini CLI is not installed')
     expect(await chosen(none, { agent: null, credential: null })).toMatch(
-      /^No agent is installed on the server\. To get one, Claude Code for example: npm install -g \S+$/,
+      /^No agent is installed on the server\. To install one, for example Claude Code: npm install -g \S+$/,
     )
   })
 })

@@ -70,7 +70,7 @@ describe('a pull request', () => {
   test("is opened with the agent's last message, and the card and the request link to each other", async () => {
     commit({ '.github/PULL_REQUEST_TEMPLATE.md': '## Why\n' })
     const card = await worked()
-    const link = `Made from [card ${card.id}](https://board.example.org/#/projects/${board.projectId}/cards/${card.id}) of the board.`
+    const link = `Created from [card ${card.id}](https://board.example.org/#/projects/${board.projectId}/cards/${card.id}) of the board.`
     const body = `I put the roof on.\n\n## Why\n\n${link}`
     expect(await board.client.pullRequests.draft(place(card))).toEqual({
       title: 'Roof',
@@ -115,7 +115,7 @@ describe('a pull request', () => {
     })
     expect(pull).toMatchObject({ draft: true, base: 'next', mergeMethod: 'squash', title: 'Another' })
     expect(forge.pull()).toMatchObject({ draft: true, base: 'next', reviewers: ['ann'], labels: ['roof'] })
-    expect(forge.pull().body).toMatch(/^Mine\.\n\nMade from \[card/)
+    expect(forge.pull().body).toMatch(/^Mine\.\n\nCreated from \[card/)
     const changed = { title: 'Better', body: 'More.', draft: false, autoMerge: true }
     expect(await board.client.pullRequests.update({ ...place(card), ...changed })).toMatchObject({
       title: 'Better',
@@ -123,7 +123,7 @@ describe('a pull request', () => {
       autoMerge: true,
     })
     expect(forge.pull().title).toBe('Better')
-    expect(forge.pull().body).toMatch(/^More\.\n\nMade from \[card/)
+    expect(forge.pull().body).toMatch(/^More\.\n\nCreated from \[card/)
   })
 
   test('does not follow a link as a template, and removes control characters from one', async () => {
@@ -132,7 +132,7 @@ describe('a pull request', () => {
     commit({ 'docs/pull_request_template.md': 'One\u001b[31m\u202e two\u0007\r\nthree' })
     const card = await worked()
     const { body } = await board.client.pullRequests.draft(place(card))
-    expect(body).toMatch(/^I put the roof on\.\n\nOne\[31m two\nthree\n\nMade from/)
+    expect(body).toMatch(/^I put the roof on\.\n\nOne\[31m two\nthree\n\nCreated from/)
   })
 
   test('is never created twice, even if responses are lost', async () => {
@@ -220,7 +220,7 @@ describe('a merge', () => {
     expect(await failure(board.client.pullRequests.merge(place(card)))).toEqual({
       code: 'PULL_REQUEST_NOT_READY',
       message:
-        '#1 is not ready: these checks failed: lint; these checks have not ended: build; changes were requested by ann.',
+        '#1 is not ready: these checks failed: lint; these checks have not finished: build; changes were requested by ann.',
     })
     expect((await board.card(card.id)).pullRequest).toMatchObject({ checks: 'failure', review: 'changes_requested' })
     const seen = await get(card)

@@ -206,7 +206,7 @@ describe("an agent's message", () => {
       toolCall('2', { rawInput: deep }),
     )
     expect(JSON.stringify(first!).length).toBeLessThan(140_000)
-    expect(first!.tool!.output).toMatch(/z\n\[\d+ more characters were left out\]$/)
+    expect(first!.tool!.output).toMatch(/z\n\[\d+ more characters were omitted\]$/)
     expect(second!.tool!.input).toBe('[nested too deeply to be kept]')
   })
 
@@ -439,6 +439,6 @@ describe('the output of a command, as Codex sends it next to its call,', () => {
   it('is truncated if it is long', async () => {
     const { tell } = await open()
     const [only] = await tell(toolCall('run'), ...Array.from({ length: 40 }, () => writes('x'.repeat(10_000))))
-    expect(String(only!.tool!.output)).toHaveLength(65_536 + '\n[the rest was left out]'.length)
+    expect(String(only!.tool!.output)).toHaveLength(65_536 + '\n[the rest was omitted]'.length)
   })
 })

@@ -68,10 +68,10 @@ describe('a data folder whose database cannot be read', () => {
       damage: () => writeFileSync(file(), 'garbage '.repeat(2000)),
       isCopied: true,
     },
-    'is truncated': { reason: 'its end is missing', damage: () => truncateSync(file(), 3 * 4096), isCopied: true },
+    'is truncated': { reason: 'it is incomplete', damage: () => truncateSync(file(), 3 * 4096), isCopied: true },
     'has a damaged first page': { reason: '.*', damage: () => overwrite(100, 4000), isCopied: true },
     'is a database without a board': {
-      reason: 'it holds no board',
+      reason: 'it does not contain a board',
       damage: () => {
         rmSync(file())
         new LibsqlDatabase(file()).exec('CREATE TABLE t (x)')
@@ -90,7 +90,7 @@ describe('a data folder whose database cannot be read', () => {
           'DATABASE_DAMAGED',
           expect.stringMatching(
             new RegExp(
-              `^The database board\\.db is damaged: ${reason}\\. Nothing is written to it.* The newest good backup is ${filename.replaceAll('.', '\\.')}; `,
+              `^The database board\\.db is damaged: ${reason}\\. Nothing is written to it.* The newest valid backup is ${filename.replaceAll('.', '\\.')}\\. `,
             ),
           ),
         ])
@@ -113,7 +113,10 @@ describe('a data folder whose database cannot be read', () => {
     await stop()
     expect(existsSync(join(dataDir, 'database.json'))).toBe(true)
     rmSync(file())
-    expect(await refusal()).toEqual(['DATABASE_DAMAGED', expect.stringContaining('There is no backup here.')])
+    expect(await refusal()).toEqual([
+      'DATABASE_DAMAGED',
+      expect.stringContaining('There is no backup on this machine.'),
+    ])
     rmSync(join(dataDir, 'database.json'))
     await start()
   })

@@ -99,11 +99,11 @@ describe('board backups', () => {
     expect(await cli.board(['backups', 'verify', 'half.tar.gz'], { env: alone })).toMatchObject({
       code: 1,
       stdout: '',
-      stderr: 'board: the file is not a complete backup of a board: it is damaged or cut off\n',
+      stderr: 'board: the file is not a complete backup of a board: it is damaged or incomplete\n',
     })
     expect(await cli.board(['backups', 'verify', 'none.tar.gz'], { env: alone })).toMatchObject({
       code: 3,
-      stderr: expect.stringContaining('none.tar.gz is not a file here'),
+      stderr: expect.stringContaining('none.tar.gz is not a file on this machine'),
     })
   })
 
@@ -257,7 +257,7 @@ describe('without a server', () => {
       code: 1,
       stdout: '',
       stderr: expect.stringMatching(
-        /board: the database board\.db is damaged: it is not a database\. Nothing is written to it, and a copy of it is in damaged-\S+\. The newest good backup is (\S+); to put it in place: board backups restore \1\n/,
+        /board: the database board\.db is damaged: it is not a database\. Nothing is written to it, and a copy of it is in damaged-\S+\. The newest valid backup is (\S+)\. To restore it: board backups restore \1\n/,
       ),
     })
     expect(refused.stderr).toContain(filename)

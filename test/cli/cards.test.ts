@@ -216,10 +216,10 @@ describe('changing', () => {
   })
 
   test.each([
-    [['1', '--board', 'Board'], '--board is for the list'],
-    [['1', '--limit', '3'], '--limit is for the list'],
-    [['1', '--all'], '--all is for the list'],
-    [['--force'], '--force restores cards'],
+    [['1', '--board', 'Board'], '--board applies only to the list'],
+    [['1', '--limit', '3'], '--limit applies only to the list'],
+    [['1', '--all'], '--all applies only to the list'],
+    [['--force'], '--force requires the cards to restore'],
   ])('restore rejects the options %j, which have no effect there', async (words, reason) => {
     const { code, stderr } = await cli.board(['cards', 'restore', ...words])
     expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(reason) })

@@ -101,7 +101,7 @@ test('a retry with the same key adds no duplicates, and a title is required', as
 
 test('a card whose agent cannot start is not added with --run, and a waiting one stays in its column', async () => {
   const unable =
-    /^board: no agent is installed on the server\. To get one, .+: npm install -g \S+\nsee: board agents providers\n$/
+    /^board: no agent is installed on the server\. To install one, for example .+: npm install -g \S+\nsee: board agents providers\n$/
   const refused = { code: 1, stdout: '', stderr: expect.stringMatching(unable) as string }
   expect(await cli.board(['cards', 'add', 'Needs an agent', '--run'])).toEqual(refused)
   expect(await cli.board(['cards', 'add', 'Needs an agent', '--run', '-c', 'In Progress', '-q'])).toEqual(refused)

@@ -104,7 +104,7 @@ describe('board cards pr', () => {
     writeFileSync(file, 'From a file.\n')
     await cli.ok(['cards', 'pr', 'create', cardId, '-t', 'Another', '-F', file])
     expect(forge.pull().title).toBe('Another')
-    expect(forge.pull().body).toMatch(new RegExp(`^From a file\\.\\n\\nMade from card ${cardId} of the board\\.$`))
+    expect(forge.pull().body).toMatch(new RegExp(`^From a file\\.\\n\\nCreated from card ${cardId} of the board\\.$`))
     const { url } = await board.client.pullRequests.get({ projectId: board.projectId, cardId })
     expect(await cli.ok(['cards', 'pr', 'view', cardId, '--web'])).toBe(`${url}\n`)
   })
@@ -118,7 +118,7 @@ describe('board cards pr', () => {
     expect(forge.pull().body).toContain('From a file.')
     const shown = await cli.json(['cards', 'pr', 'edit', cardId, '--ready', '--no-auto', '-b', 'Rewritten.'])
     expect(shown).toMatchObject({ draft: false, autoMerge: false, mergeMethod: 'rebase', title: 'Better' })
-    expect(forge.pull().body).toMatch(new RegExp(`^Rewritten\\.\\n\\nMade from card ${cardId} of the board\\.$`))
+    expect(forge.pull().body).toMatch(new RegExp(`^Rewritten\\.\\n\\nCreated from card ${cardId} of the board\\.$`))
     const editing = async (script: string) => {
       const file = join(cli.home, 'editor')
       writeFileSync(file, `#!/bin/sh\n${script}\n`, { mode: 0o755 })
@@ -128,7 +128,7 @@ describe('board cards pr', () => {
     expect(await editing(':')).toEqual({ code: 0, text: 'Nothing was changed.\n' })
     const { code } = await editing('sed -i "s/Better/Best/; s/Rewritten/Said last/" "$1"')
     expect([code, forge.pull().title]).toEqual([0, 'Best'])
-    expect(forge.pull().body).toMatch(new RegExp(`^Said last\\.\\n\\nMade from card ${cardId} of the board\\.$`))
+    expect(forge.pull().body).toMatch(new RegExp(`^Said last\\.\\n\\nCreated from card ${cardId} of the board\\.$`))
   })
 
   test('changes reviewers and labels, and fails if the forge rejects them', async () => {

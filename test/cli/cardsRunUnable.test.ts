@@ -31,7 +31,7 @@ describe('where no agent is installed', () => {
     expect({ code, stdout }).toEqual({ code: 0, stdout: `${id}\tmoved\n` })
     expect(stderr).toMatch(
       new RegExp(
-        `^warning: card ${id} was moved, and no agent started: no agent is installed on the server\\. To get one, .*npm install -g \\S+ \\(see: board agents providers\\)\\n$`,
+        `^warning: card ${id} was moved, and no agent started: no agent is installed on the server\\. To install one, for example .*npm install -g \\S+ \\(see: board agents providers\\)\\n$`,
       ),
     )
     expect(await columnOf(id)).toBe(columns.active)
@@ -43,7 +43,7 @@ describe('where no agent is installed', () => {
     const { code, stdout, stderr } = await cli.board(['cards', 'run', id])
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
     expect(stderr).toMatch(
-      /^board: no agent is installed on the server\. To get one, .*\nsee: board agents providers\n$/,
+      /^board: no agent is installed on the server\. To install one, for example .*\nsee: board agents providers\n$/,
     )
     expect(await columnOf(id)).toBe(columns.backlog)
   })
@@ -66,7 +66,7 @@ describe('where no agent is installed', () => {
     const { code, stderr } = await cli.board(['cards', 'add', 'Never added', '--run'])
     expect(code).toBe(1)
     expect(stderr).toMatch(
-      /^board: no agent is installed on the server\. To get one, .*\nsee: board agents providers\n$/,
+      /^board: no agent is installed on the server\. To install one, for example .*\nsee: board agents providers\n$/,
     )
     expect(await board.client.cards.list({ projectId })).toHaveLength(before.length)
   })

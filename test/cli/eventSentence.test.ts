@@ -25,7 +25,7 @@ test.each([
   [
     'agent.permission',
     { ...ofCard, title: 'Run npm test' },
-    'Card 12 "Fix the login": question of the agent: Run npm test',
+    'Card 12 "Fix the login": question from the agent: Run npm test',
   ],
   [
     'comment.created',

@@ -47,7 +47,7 @@ test('board serve prints its address in one line, is found by other commands, an
   expect(await cli.board(['serve', '--port', '0'])).toMatchObject({
     code: 5,
     stdout: '',
-    stderr: expect.stringMatching(/^board: another server holds .* \(process \d+, http:\S+\)\n$/),
+    stderr: expect.stringMatching(/^board: another server uses .* \(process \d+, http:\S+\)\n$/),
   })
   const ended = once(child, 'exit')
   child.kill('SIGTERM')
@@ -130,9 +130,9 @@ test('--open opens its page, and prints the address if there is no browser', asy
 
   const none = { BROWSER: join(cli.home, 'nothing'), BOARD_OPEN: '1' }
   for (const [env, said] of [
-    [{ ...none, BOARD_FORCE_TTY: '100' }, /Open this yourself, within a minute: (\S+)\/#\/ticket\/svc_bt_/],
+    [{ ...none, BOARD_FORCE_TTY: '100' }, /Open this address yourself, within a minute: (\S+)\/#\/ticket\/svc_bt_/],
     // A service's output is kept in a log, and a ticket is a secret.
-    [none, /^There is no browser to open\. Open this yourself: (\S+)\/#\/\n$/],
+    [none, /^No browser was found\. Open this address yourself: (\S+)\/#\/\n$/],
   ] as const) {
     const other = await serve(['--port', '0', '--data-dir', join(cli.home, 'open')], env)
     await eventually('the address', () => said.test(other.talk()))

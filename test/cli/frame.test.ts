@@ -66,7 +66,7 @@ describe('in a pipe', () => {
 
   test('a full disk is reported', async () => {
     const { code, stderr } = await run('/bin/sh', ['-c', `node ${program} cards list > /dev/full`], { env: cli.env })
-    expect({ code, stderr }).toEqual({ code: 1, stderr: 'board: stdout cannot be written: ENOSPC\n' })
+    expect({ code, stderr }).toEqual({ code: 1, stderr: 'board: cannot write to stdout: ENOSPC\n' })
   })
 })
 

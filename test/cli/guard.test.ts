@@ -136,17 +136,17 @@ describe('a second project', () => {
   test('in the same folder or with the same name requires a confirmation, or --yes in a script', async () => {
     expect(await cli.board(['projects', 'create', 'other'], { cwd: here })).toMatchObject({
       code: 2,
-      stderr: expect.stringMatching(/Project \d+ "here" has this folder already.*\n.*--yes/),
+      stderr: expect.stringMatching(/Project \d+ "here" already has this folder.*\n.*--yes/),
     })
     const other = server.folder('other')
     expect(await cli.board(['projects', 'create', 'Here'], { cwd: other })).toMatchObject({
       code: 2,
-      stderr: expect.stringMatching(/has this name already.*\n.*--yes/),
+      stderr: expect.stringMatching(/already has this name.*\n.*--yes/),
     })
     const { code, text } = await onTerminal(['projects', 'create', 'other'], {
       cwd: here,
       env: cli.env,
-      answers: [['Make another one of it? [y/N]', 'n\r']],
+      answers: [['Create another project for it? [y/N]', 'n\r']],
     })
     expect([code, text]).toEqual([1, expect.stringContaining('nothing was changed')])
     const twice = server.folder('twice')

@@ -107,6 +107,6 @@ test("each command in an error's hint is valid once its <names> are filled in", 
 test('board config list shows every setting, its value and its effect', async () => {
   await cli.ok(['config', 'set', 'pager', 'less -R'])
   const lines = (await cli.ok(['config', 'list'])).trimEnd().split('\n')
-  expect(lines).toContain('pager\tless -R\tThe command that shows long text (PAGER goes before it).')
+  expect(lines).toContain('pager\tless -R\tThe command that shows long text (PAGER overrides it).')
   expect(await cli.ok(['config', 'get', '--json', 'key,value'])).toContain('{"key":"editor","value":null}')
 })

@@ -142,7 +142,7 @@ test('settings oidc asks before it trusts addresses, and states that email_verif
   })
   expect(code).not.toBe(0)
   expect(text.replace(/\s+/g, ' ')).toContain(
-    'Trust email addresses if the provider sends no email_verified (false still fails)? Anyone who can set an address there gets the account with that address.',
+    'Trust email addresses if the provider sends no email_verified (false still fails)? Anyone who can set an address there can then sign in to the account with that address.',
   )
   expect(await admin.json(['settings', 'oidc'])).toMatchObject({ emailVerification: 'required' })
 })

@@ -54,7 +54,7 @@ test("a profile's project is reported in the folder of another one, until use --
     (JSON.parse(await cli.ok(['status', '--json', 'project'], at(cwd))) as { project: unknown }).project
   expect(await projectIn(mine)).toEqual({ id: elsewhere, name: 'other', from: 'profile default' })
   await cli.ok(['projects', 'use', '--clear'], at(mine))
-  expect(await projectIn(mine)).toEqual({ id: here, name: 'mine', from: 'the working folder' })
+  expect(await projectIn(mine)).toEqual({ id: here, name: 'mine', from: 'the current folder' })
   expect(await cli.board(['projects', 'use', '--clear'], at(mine))).toMatchObject({
     code: 0,
     stderr: 'No profile selects a project.\n',

@@ -101,5 +101,5 @@ test('a document of the server is opened with the browser that the environment n
   const none = { ...terminal, BROWSER: '', DISPLAY: '', WAYLAND_DISPLAY: '' }
   const printed = await cli.board(['browse', 'docs'], { env: none })
   expect(printed).toMatchObject({ code: 0, stdout: `${docs}\n` })
-  expect(printed.stderr).toContain('There is no browser to open')
+  expect(printed.stderr).toContain('No browser was found')
 })

@@ -106,7 +106,7 @@ test('a server that does not answer is not treated as killed', async context => 
   const { pid } = runtime()
   await suspendProcess(pid)
   try {
-    expect(await state()).toMatchObject({ state: 'running (it does not answer)', pid })
+    expect(await state()).toMatchObject({ state: 'running (does not respond)', pid })
     expect((await cli.board(['server', 'status', '--exit-status', '-q'])).code).toBe(7)
     expect((await cli.board(['server', 'start'])).stderr).toContain('is already running')
     expect(await cli.board(['whoami', '--timeout', '1'])).toMatchObject({

@@ -111,10 +111,10 @@ test('a second import skips the cards of the first one and reports both counts',
   expect((await cli.board(args)).stderr).toBe(`Imported 2 cards. See: board cards list -P ${id}\n`)
   writeFileSync(join(cli.home, 'TODO.md'), '- [x] A\n- [ ] B\n- [ ] C\n')
   expect((await cli.board([...args, '--dry-run'])).stderr).toBe(
-    'Would import 1 card and skip 2 cards that exist already.\n',
+    'Would import 1 card and skip 2 cards that already exist.\n',
   )
   expect((await cli.board(args)).stderr).toBe(
-    `Imported 1 card and skipped 2 cards that exist already. See: board cards list -P ${id}\n`,
+    `Imported 1 card and skipped 2 cards that already exist. See: board cards list -P ${id}\n`,
   )
   expect(await cli.json([...args])).toMatchObject({ cards: 0, skipped: 3 })
   const [card] = await board.client.cards.list({ projectId: id })
@@ -189,9 +189,9 @@ test("Ctrl-C during the upload reports that nothing was imported, and later wait
     expect((await board.client.projects.list()).length).toBe(projects)
 
     const waiting = start(small)
-    await eventually('what it waits for', () => waiting.text.includes('the server has the file'))
+    await eventually('what it waits for', () => waiting.text.includes('the server is importing the file'))
     waiting.type('\u0003')
-    await eventually('word of the import', () => waiting.text.includes('It finishes the import'))
+    await eventually('word of the import', () => waiting.text.includes('finishes the import'))
     line.mend()
     await eventually('its end', () => waiting.code !== undefined)
     expect([waiting.code, waiting.text]).toEqual([130, expect.stringContaining('Imported 1 card.')])
@@ -244,7 +244,7 @@ test('wrong usage is reported before any request', async () => {
     [['import', 'markdown', 'notes.txt', '--map', 'nonsense'], 'board: '],
     [
       ['import', 'markdown', 'notes.txt', '-P', '1', '--path', '.'],
-      'board: --path and --org are for new projects, and -P names one\n',
+      'board: --path and --org apply only to new projects, and cannot be combined with -P\n',
     ],
   ] as const) {
     const { code, stderr } = await cli.board([...args])

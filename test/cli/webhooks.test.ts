@@ -71,7 +71,7 @@ test('a webhook is created with its secret on stdout alone, tested, changed and 
 
 test('a new secret is printed with a note on stderr that it is shown once', async () => {
   const { stdout, stderr } = await cli.board(['webhooks', 'create', `${receiver.url}/turned`, '--event', 'card.moved'])
-  expect(stderr).toBe('Keep the secret now: it is not shown again.\n')
+  expect(stderr).toBe('Save the secret now. It is not shown again.\n')
   const [id, secret] = [/^id\t(.*)$/m.exec(stdout)![1]!, /^secret\t(.*)$/m.exec(stdout)![1]!]
   const turned = await cli.json(['webhooks', 'rotate', id])
   expect(turned.secret).toMatch(/^whsec_/)

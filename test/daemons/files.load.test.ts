@@ -161,7 +161,7 @@ describe.skipIf(!isSharable)('files of several machines', () => {
       const { code, stderr } = await cli.board(['export', '--org', 'Club', '-o', 'club.json'])
       expect([code, stderr]).toEqual([
         0,
-        'warning: the files of 1 attachment are missing; no server works at present on three\n',
+        'warning: the files of 1 attachment are missing; no server is running on three\n',
       ])
       expect(JSON.parse(readFileSync(join(cli.home, 'club.json'), 'utf8')).missing).toHaveLength(1)
     } finally {

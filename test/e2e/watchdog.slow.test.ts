@@ -157,7 +157,7 @@ test('a hanging fetch of the base ends with its server, for any end of it, with 
 test('a fetch whose server and watchdog were killed is ended by the next server', async () => {
   await one.beginFetch()
   process.kill(one.watchdog()!, 'SIGKILL')
-  await eventually('the log to tell', () => one.board.stderr.includes('The watchdog has ended'))
+  await eventually('the log to tell', () => one.board.stderr.includes('The watchdog ended'))
   await one.board.end('SIGKILL')
   expect(one.others().length).toBeGreaterThan(2)
   await one.board.start()
@@ -182,10 +182,10 @@ test('a killed watchdog is replaced with the next process, its replacement inclu
   await one.begin('setsid')
   const first = one.watchdog()!
   process.kill(first, 'SIGKILL')
-  await eventually('the log to tell', () => one.board.stderr.includes('The watchdog has ended'))
+  await eventually('the log to tell', () => one.board.stderr.includes('The watchdog ended'))
   expect(one.watchdog()).toBeUndefined()
   await one.begin('deaf')
   await one.begin('setsid')
-  expect(one.board.stderr.split('The watchdog has ended')).toHaveLength(2)
+  expect(one.board.stderr.split('The watchdog ended')).toHaveLength(2)
   await killAndMeasure(one, one.watchdog()!)
 })

@@ -127,14 +127,14 @@ describe.each(['github', 'gitlab', 'gitea'] as const)('%s', kind => {
     expect(await forge.readPull(number)).toMatchObject({ title: 'Better', reviewers: [], labels: ['one'] })
   })
 
-  it.runIf(kind === 'gitlab')('says that one reviewer was left out, and that a label has no comma', async () => {
+  it.runIf(kind === 'gitlab')('reports an omitted reviewer and a label with a comma', async () => {
     fake.state.maxReviewers = 1
     const { number } = await open({ reviewers: ['ann'] })
     const { pull, notTaken } = await forge.updatePull(number, { addReviewers: ['bob'], addLabels: ['a,b', 'c'] })
     expect(pull).toMatchObject({ reviewers: ['ann'], labels: ['c'] })
     expect(notTaken).toEqual([
-      'On GitLab a label has no comma: a,b.',
-      'GitLab left out 1 of the reviewers. Current reviewers: ann.',
+      'A label on GitLab cannot contain a comma: a,b.',
+      'GitLab omitted 1 of the reviewers. Current reviewers: ann.',
     ])
   })
 

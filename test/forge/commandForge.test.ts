@@ -131,7 +131,7 @@ it('uses the reasons that the program returns', async () => {
   for (const reason of ['unreachable', 'refused', 'missing', 'invalid', 'conflict'] as const)
     expect(await failure(answering({ error: { reason, message: 'No\u001b!' } }).readPull(7))).toMatchObject({
       reason,
-      message: "The forge's command says: No!",
+      message: "The forge's command reported: No!",
     })
   const limited = { error: { reason: 'limited', message: 'Later', retryAt: '2030-01-01T00:00:00Z' } }
   expect((await failure(answering(limited).readPull(7))).retryAt).toBe(Date.parse('2030-01-01T00:00:00Z'))

@@ -182,7 +182,7 @@ describe('the landing queue', () => {
     await land(id)
     await expect(land(id)).rejects.toMatchObject({
       code: 'CONFLICT',
-      message: 'The card is in the landing queue already.',
+      message: 'The card is already in the landing queue.',
     })
     await board.client.landings.resume({ projectId })
     await until(id, 'landed')

@@ -67,10 +67,12 @@ const optionTable = (options: readonly Option[]): string =>
     options.map(option => [code(option.flags), cell(meaningOf(option))]),
   )
 
-function meaningOf({ description, argChoices, defaultValue, envVar }: Option): string {
+function meaningOf({ description, argChoices, defaultValue, defaultValueDescription, envVar }: Option): string {
   const notes = [
     ...(argChoices ? [argChoices.join(', ')] : []),
-    ...(defaultValue === undefined || defaultValue === false ? [] : [`default: ${String(defaultValue)}`]),
+    ...(defaultValue === undefined || defaultValue === false
+      ? []
+      : [`default: ${defaultValueDescription ?? String(defaultValue)}`]),
     ...(envVar ? [`or ${envVar}`] : []),
   ]
   return notes.length === 0 ? description : `${description} (${notes.join('; ')})`

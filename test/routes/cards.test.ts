@@ -165,7 +165,7 @@ describe('creating', () => {
       type: 'not_started',
       at: expect.any(String),
       detail: expect.stringMatching(
-        /^No agent is installed on the server\. To get one, Claude Code for example: npm install/,
+        /^No agent is installed on the server\. To install one, for example Claude Code: npm install/,
       ),
     })
     expect((await create('b', { columnId: active, deferred: true })).lastAgentAction).toBeNull()

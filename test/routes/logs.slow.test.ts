@@ -48,7 +48,7 @@ describe('the log reports', () => {
     const entryOf = async (message: string) =>
       (await list({ search: 'periodic' })).find(each => each.message === message)
     webhooks.sendDue = () => delay(1100)
-    const long = 'A periodic job took long: send due webhook deliveries.'
+    const long = 'A periodic job was slow: send due webhook deliveries.'
     await eventually('a long job', async () => (await entryOf(long)) !== undefined)
     webhooks.sendDue = async () => {
       throw new Error('no luck today')

@@ -114,13 +114,13 @@ describe('files', () => {
     [`[${text(1)},{"number":2}]`, '1.title is required. Add title to the fields of gh issue list --json'],
     ['{"message":"Bad credentials","documentation_url":"x"}', '0 contains an error from GitHub: Bad credentials'],
     ['{"data":null,"errors":[{"message":"Could not resolve"}]}', '0 contains an error from GitHub: Could not resolve'],
-    ['[3]', '0 holds an unexpected 3 (byte 1)'],
-    ['"text"', '0 holds an unexpected " (byte 0)'],
+    ['[3]', '0 contains an unexpected 3 (byte 1)'],
+    ['"text"', '0 contains an unexpected " (byte 0)'],
     [`[${text(1)}`, `1 ends in the middle`],
-    [`${text(1)}]`, `1 holds an unexpected ]`],
+    [`${text(1)}]`, `1 contains an unexpected ]`],
     [`${text(1)}{"title":`, '1 ends in the middle'],
-    [`[${text(1)}] and more`, '1 holds an unexpected a'],
-    ['number,title\n1,A', '0 holds an unexpected n (byte 0)'],
+    [`[${text(1)}] and more`, '1 contains an unexpected a'],
+    ['number,title\n1,A', '0 contains an unexpected n (byte 0)'],
   ])('%j is rejected', async (content, message) => {
     await expect(read(content)).rejects.toThrow(`Nothing was imported: ${message}`)
   })

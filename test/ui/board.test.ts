@@ -237,6 +237,6 @@ describe('changing the board', () => {
     terminal.press('x')
     await terminal.shows(`No agent is running on card ${id}.`)
     terminal.press('a')
-    await terminal.shows('waits for no approval')
+    await terminal.shows('is not waiting for approval')
   })
 })

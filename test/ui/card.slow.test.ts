@@ -78,7 +78,7 @@ describe('an opened card', () => {
     terminal.press('r')
     await terminal.shows(new RegExp(`#${id}  ◆ waiting`), 20_000)
     terminal.press('l', 'enter', 'l')
-    await terminal.shows('Nothing has been changed.')
+    await terminal.shows('No changes yet.')
     await board.client.agents.approvePlan({ projectId: board.projectId, cardId: id, approved: true })
     await terminal.shows('+allowed', 20_000)
     await terminal.shows(/allowed\.txt +\+1 -0/)
@@ -99,7 +99,7 @@ describe('an opened card', () => {
       await terminal.shows(new RegExp(`#${id}  ◆ waiting`), 20_000)
       terminal.press('a')
       await terminal.shows('Which database should I use?')
-      await terminal.shows('enter answer in words, or a number, n leave it to the agent')
+      await terminal.shows('enter answer in your own words, or a number, n let the agent decide')
       terminal.press(...keys)
       await board.untilStatus(id, 'completed')
       expect((await board.messages(id)).at(-1)!.content).toContain(

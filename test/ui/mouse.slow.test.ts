@@ -43,7 +43,7 @@ describe('the mouse', () => {
     click('Three', 16)
     await terminal.shows('2 selected')
     drag('Three', { x: 80, y: 12 })
-    await terminal.shows('Let go to move 2 cards to Done.')
+    await terminal.shows('Release to move 2 cards to Done.')
     send(0, { x: 80, y: 12 }, 'm')
     await eventually('the move', async () => (await inColumn('done')) === 'One,Three')
   })

@@ -54,7 +54,7 @@ describe('actions on cards', () => {
     await terminal.shows('claude is not installed. Get it with: ')
     await world.server.client.cards.update({ projectId: world.projectId, cardId: id, agent: 'claude' })
     terminal.press('w', 'project', 'enter')
-    await terminal.shows(`Card ${id} gets the project's agent.`)
+    await terminal.shows(`Card ${id} now uses the project's agent.`)
     expect((await card(id)).agent).toBeNull()
   })
 
@@ -75,7 +75,7 @@ describe('actions on cards', () => {
     await terminal.shows(`Model of nightly for card ${id}`)
     await terminal.shows(/opus[^]*haiku/)
     terminal.press('hai', 'enter')
-    await terminal.shows(`Card ${id} gets the agent claude, profile nightly, model haiku.`)
+    await terminal.shows(`Card ${id} now uses the agent claude, profile nightly, model haiku.`)
     const chosen = { agent: 'claude', profile: 'nightly', model: 'haiku', mode: null, effort: null }
     expect(await card(id)).toMatchObject(chosen)
   })
@@ -120,7 +120,7 @@ describe('actions on cards', () => {
     terminal.close()
     await open({ env: { BROWSER: '' } })
     terminal.press('o')
-    await terminal.shows('There is no browser to open; name one in BROWSER.')
+    await terminal.shows('No browser was found. Set the variable BROWSER.')
   })
 })
 

@@ -130,7 +130,7 @@ describe('where it cannot run', () => {
     const { code, stdout, stderr } = await world.cli.board(['ui'])
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr).toBe(
-      'board: board ui needs a terminal, and this is none\nin a script, use: board cards list, board events\nsee: board ui --help\n',
+      'board: board ui requires a terminal\nin a script, use: board cards list, board events\nsee: board ui --help\n',
     )
   })
 

@@ -32,7 +32,7 @@ describe("the user's own commands", () => {
     terminal.press('V')
     await terminal.shows('2 selected')
     terminal.process.write('\u0014')
-    await terminal.shows('It ended with 3. Enter goes back to the board.')
+    await terminal.shows('It ended with 3. Press Enter to return to the board.')
     expect(terminal.isAlternate).toBe(false)
     terminal.process.write('\r')
     await terminal.shows('Tell ended with 3.')

@@ -158,7 +158,7 @@ function registerDelete(profiles: Command): void {
     .command('delete <agent-profile>')
     .summary('Delete an agent profile')
     .description(
-      'Delete an agent profile (server admins only). Cards, columns and projects that use it start no agent until you select another profile.',
+      'Delete an agent profile (server admins only). Cards, columns and projects that use it cannot start agents until you select another profile.',
     )
     .option('-y, --yes', 'skip the confirmation prompt')
     .action(async (wanted: string, { yes }: { yes?: boolean }) => {
@@ -166,7 +166,7 @@ function registerDelete(profiles: Command): void {
       const { id, name } = await resolveAgentProfile(context, wanted)
       await confirm(
         context,
-        `Delete profile ${name}? Cards, columns and projects that use the profile then start no agent.`,
+        `Delete profile ${name}? Cards, columns and projects that use the profile cannot start agents until you select another one.`,
         yes,
       )
       await context.client.agentProfiles.delete({ id })

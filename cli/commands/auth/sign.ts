@@ -35,7 +35,7 @@ export async function setup(command: Command, options: SignOptions): Promise<voi
     if (!(error instanceof ApiFailure) || error.code !== 'SETUP_CODE_REQUIRED' || code !== undefined) throw error
     return context.client.auth.setup({
       ...person,
-      setupCode: await askForLine(context, 'Setup code (the server printed it at its start)', 'BOARD_SETUP_CODE'),
+      setupCode: await askForLine(context, 'Setup code (the server prints it at startup)', 'BOARD_SETUP_CODE'),
     })
   })
   await saveSignIn(context, signedIn)

@@ -51,7 +51,7 @@ export function registerVerify(backups: Command): void {
         throw usage('specify either a backup file or --latest', { see: 'board backups list' })
       const file = wanted ?? (await newestHere(verify))
       if (!(await isFile(file)))
-        throw new Failure('notFound', `${file} is not a file here`, {
+        throw new Failure('notFound', `${file} is not a file on this machine`, {
           hint: 'download it first: board backups download',
           see: 'board backups list',
         })
@@ -166,7 +166,7 @@ async function restoreThere(
 async function findBackup({ client }: Context, filename: string): Promise<Backup> {
   const backup = (await client.backups.list()).find(each => each.filename === filename)
   if (!backup)
-    throw new Failure('notFound', `there is no backup ${filename} on the server, and no such file here`, {
+    throw new Failure('notFound', `there is no backup ${filename} on the server, and no such file on this machine`, {
       see: 'board backups list',
     })
   if (!backup.verified)

@@ -52,7 +52,7 @@ export function registerVerbs(cards: Command): void {
       "Push a card's branch to the remote of the project's branch, or to origin, with the configuration of the server's account. Uncommitted changes are committed first. Git hooks do not run.",
     )
     .option('-f, --force', 'replace the remote branch, unless it changed since the last fetch')
-    .addOption(repositoryOption('repository of the project (default: home, the one of the project folder)'))
+    .addOption(repositoryOption('repository of the project (default: home, the repository of the project folder)'))
     .action(async (id: string, options: { force?: boolean; repository?: string }) => {
       const context = await openContext(push)
       const pushed = await inItsProject(context, id, place => context.client.branches.push({ ...place, ...options }))
@@ -71,7 +71,7 @@ export function registerVerbs(cards: Command): void {
     )
     .option('--rebase', "rebase the card's commits (default: merge the base)")
     .option('--resolve', 'have the agent resolve conflicts')
-    .addOption(repositoryOption('repository of the project (default: home, the one of the project folder)'))
+    .addOption(repositoryOption('repository of the project (default: home, the repository of the project folder)'))
     .action(async (id: string, { rebase, resolve, repository }: UpdateOptions) => {
       const context = await openContext(update)
       const strategy = rebase ? 'rebase' : 'merge'

@@ -36,7 +36,9 @@ export function registerVerbs(cards: Command): void {
     .option('--stat', 'show only the changed lines per file')
     .option('--since <id>', 'show changes since the review with this ID')
     .addOption(
-      repositoryOption('repository of the project (default: home, the one of the project folder)').conflicts('web'),
+      repositoryOption('repository of the project (default: home, the repository of the project folder)').conflicts(
+        'web',
+      ),
     )
     .addOption(
       new Option('--web', 'open the diff in your browser to review it; in a pipe, print the address').conflicts('stat'),

@@ -43,7 +43,7 @@ export function registerVerbs(cards: Command): void {
     )
     .option('--gate <gate>', 'run only this gate (name or ID)')
     .option('-w, --wait', 'wait for the results, for up to --timeout, and exit with 1 unless all gates pass')
-    .option('--stop', 'stop the gates that wait or run')
+    .option('--stop', 'stop queued and running gates')
     .action(async (id: string, options: { gate?: string; wait?: boolean; stop?: boolean }) => {
       const context = await openContext(check)
       await inItsProject(context, id, place => checkCard(context, place, options))
@@ -75,13 +75,15 @@ async function checkCard(
   if (stop) {
     const isRunning = (await client.proofs.list(place)).some(isOpen)
     if (isRunning) await client.proofs.cancel(place)
-    return out.done(isRunning ? `Stopped the gates of card ${place.cardId}.` : `No gate of card ${place.cardId} runs.`)
+    return out.done(
+      isRunning ? `Stopped the gates of card ${place.cardId}.` : `No gate of card ${place.cardId} is running.`,
+    )
   }
   const gateId = gate === undefined ? undefined : (await findGate(context, place, gate)).id
   const requested = await client.proofs.check({ ...place, gateId })
   if (requested.length === 0)
     return out.done(
-      `Card ${place.cardId} has no gate here that the board runs. To list its gates: board cards proofs ${place.cardId}`,
+      `No gate that the board runs applies to card ${place.cardId} in its column. To list its gates: board cards proofs ${place.cardId}`,
     )
   const ids = new Set(requested.map(proof => proof.gateId))
   const isAsked = ({ gate: { id } }: CardGate) => ids.has(id)

@@ -23,7 +23,10 @@ export function registerVerbs(cards: Command): void {
     )
     .option('--into <branch>', "target branch (default: the branch of the project's folder)")
     .option('--squash', 'squash into one commit')
-    .option('-w, --wait', 'wait for the end, for up to --timeout, and exit with 1 unless the card lands')
+    .option(
+      '-w, --wait',
+      'wait until the card lands or leaves the queue, for up to --timeout; exit with 1 unless it lands',
+    )
     .action(async (id: string, options: LandOptions) => {
       const context = await openContext(land)
       await inItsProject(context, id, place => landCard(context, place, options))

@@ -131,10 +131,11 @@ function registerRestore(cards: Command): void {
     .action(async (ids: string[], options: RestoreOptions) => {
       const context = await openContext(command)
       const { force } = options
-      if (ids.length === 0 && force) throw usage('--force restores cards: name them, or omit it for the list')
+      if (ids.length === 0 && force)
+        throw usage('--force requires the cards to restore; to list deleted cards, omit it')
       if (ids.length === 0) return listDeleted(context, options)
       const ofList = ['board', 'limit', 'all'].find(name => command.getOptionValueSource(name) === 'cli')
-      if (ofList) throw usage(`--${ofList} is for the list: omit it to restore cards`)
+      if (ofList) throw usage(`--${ofList} applies only to the list; to restore cards, omit it`)
       await runBulk(
         context,
         ids,

@@ -53,8 +53,8 @@ export function registerVerbs(cards: Command): void {
     )
     .option('--into <branch>', "target branch (default: the branch of the project's folder)")
     .option('--squash', 'squash into one commit')
-    .addOption(repositoryOption('merge only in this repository; home is the one of the project folder'))
-    .option('--force', 'merge without the gates of the project, as its admin')
+    .addOption(repositoryOption('merge only in this repository; home is the repository of the project folder'))
+    .option('--force', 'merge without the gates of the project (project admins only)')
     .option('--done', 'move the card to the first done column of its board afterwards')
     .option('--no-done', 'keep the card in its column, without a prompt')
     .option('--remove-worktree', "remove the card's worktree afterwards")
@@ -120,7 +120,8 @@ async function mergeCard(context: Context, place: CardPlace, options: MergeOptio
 function reportSteps({ out }: Context, id: string, { after }: Merged, { done, removeWorktree }: Steps): void {
   for (const step of stepsTaken(id, after)) out.done(step)
   if (after.problem === null) return
-  if (done || removeWorktree) throw new Failure('conflict', `card ${id} is merged, and then: ${after.problem}`)
+  if (done || removeWorktree)
+    throw new Failure('conflict', `card ${id} is merged, but a later step failed: ${after.problem}`)
   out.warn(after.problem)
 }
 

@@ -41,7 +41,7 @@ export function registerVerbs(cards: Command): void {
           limit: all ? Infinity : limit,
           withColumns: showsColumns(context),
         },
-        'No card could start now.',
+        'No card can start now.',
       )
     })
   prints(ready, 'cards.list', 'columnType')

@@ -33,7 +33,7 @@ interface EditOptions extends InRepository, Texts {
 }
 
 export const withRepository = (command: Command): Command =>
-  command.addOption(repositoryOption('repository of the project (default: home, the one of the project folder)'))
+  command.addOption(repositoryOption('repository of the project (default: home, the repository of the project folder)'))
 
 export function registerEdit(pr: Command): void {
   const command = withRepository(
@@ -130,7 +130,7 @@ export async function editTexts(
   await editText(`${before.title}\n\n${before.body}\n`, 'PULL_REQUEST.md', async text => {
     const [first = '', ...rest] = text.split('\n')
     const [title, body] = [first.trim(), rest.join('\n').trim()]
-    if (title === '') throw usage('the first line is the title, and it is empty; nothing was changed')
+    if (title === '') throw usage('the first line must contain the title, but is empty; nothing was changed')
     await save({
       title: title === before.title ? undefined : title,
       body: body === before.body.trim() ? undefined : body,

@@ -124,7 +124,7 @@ function registerView(pr: Command): void {
       .command('view <card>')
       .summary("Show a card's pull request")
       .description(
-        "Show a card's newest pull request with its checks and reviews, as of the last time that the board read the forge.",
+        "Show a card's newest pull request with its checks and reviews, as of the last time the board read the forge.",
       ),
   )
     .option('-w, --web', 'open it on the forge; in a pipe, print the address')
@@ -157,7 +157,7 @@ function registerList(pr: Command): void {
     .command('list')
     .summary("List a project's pull requests")
     .description(
-      "List the pull requests of a project's cards, newest first, as of the last time that the board read the forge.",
+      "List the pull requests of a project's cards, newest first, as of the last time the board read the forge.",
     )
     .addOption(
       new Option('-s, --state <state>', 'show only pull requests in this state')

@@ -139,8 +139,7 @@ async function showAddress(context: Context, place: CardPlace, preview: Preview,
   if (out.json) await out.record({ ...preview, url }, fields)
   else out.line(url)
   if (hasBrowser) return
-  if (isOpened && isHere)
-    out.done('There is no browser to open. Open the address yourself, or specify a browser in BROWSER.')
+  if (isOpened && isHere) out.done('No browser was found. Open the address yourself, or set the variable BROWSER.')
   out.done('The address works once, within two minutes. For another one, run this command again.')
   if (isHere) return
   const forwarded = `${preview.port}:${new URL(url).hostname}:${preview.port}`

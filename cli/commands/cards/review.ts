@@ -63,7 +63,7 @@ export function registerVerbs(cards: Command): void {
     )
     .option('-m, --message <text>', 'comment on the line, or on the whole change if --file is omitted')
     .option('--file <path>', 'path of the commented file in the diff')
-    .addOption(repositoryOption('repository of the file (default: home, the one of the project folder)'))
+    .addOption(repositoryOption('repository of the file (default: home, the repository of the project folder)'))
     .option('--line <lines>', 'line (12) or lines (12-15) in the diff')
     .addOption(
       new Option('--side <side>', 'side of the diff that the line numbers refer to (default: new)').choices([

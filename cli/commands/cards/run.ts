@@ -94,7 +94,7 @@ async function startCards(
 ): Promise<void> {
   const options = { verb: 'started', label: 'Starting' }
   if (follow && (ids.length > 1 || ids[0] === '-'))
-    throw usage('--follow follows one card', { hint: 'for several: --wait, or board events' })
+    throw usage('--follow accepts only one card', { hint: 'for several: --wait, or board events' })
   if (follow) return followRun(context, ids[0]!, reconnect, force)
   const run = (id: string) =>
     inItsProject(context, id, async place => {

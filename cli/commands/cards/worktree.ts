@@ -103,12 +103,12 @@ async function checkedOut(context: Context, place: CardPlace, { id, gitBranch: b
       see: `board agents view ${id}`,
     })
   const top = await findTopLevel(process.cwd())
-  if (top === undefined) throw usage('the working folder is not in a Git repository')
+  if (top === undefined) throw usage('the current folder is not in a Git repository')
   if (!(await isBranchName(top, branch))) throw new Failure('failure', 'the server sent an invalid branch name')
   const { code, stdout, stderr } = await git(top, 'status', '--porcelain', '--untracked-files=no')
   if (code !== 0) throw gitFailure(stderr)
   if (stdout !== '')
-    throw new Failure('conflict', 'the working folder has local changes', { hint: 'commit or stash them first' })
+    throw new Failure('conflict', 'the current folder has local changes', { hint: 'commit or stash them first' })
   const isHere = await hasBranch(top, branch)
   const elsewhere = isHere ? await findWorktree(top, branch) : undefined
   if (elsewhere !== undefined && elsewhere !== top) await switchTo(top, '--detach', `refs/heads/${branch}`)

@@ -94,7 +94,7 @@ const addTroubleOptions = (edit: Command): Command =>
     )
     .option(
       '--next <agent[:profile][:credential]>',
-      'agent that continues at a usage limit (repeatable, in order); each part is a name, an ID or empty; none removes all',
+      'agent that continues after a usage limit is reached (repeatable, in order); each part is a name, an ID or empty; none removes all',
       collect,
     )
     .addOption(

@@ -110,7 +110,7 @@ function registerSet(member: Command): void {
       const { id: projectId } = await context.project()
       const { userId, email } = pickPerson('member', await context.client.members.list({ id: projectId }), address, see)
       if (userId === null)
-        throw new Failure('conflict', `${email} is invited and not yet a member`, {
+        throw new Failure('conflict', `${email} is invited, but is not a member yet`, {
           hint: `remove the invitation, and invite the user again with --role ${role}`,
           see,
         })

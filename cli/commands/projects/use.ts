@@ -29,7 +29,10 @@ export function registerUse(projects: Command): void {
       if (!context.external) await context.client.projects.opened({ id })
       const profile = context.selection.profile?.value ?? 'default'
       await changeProfile(profile, { project: id }, true)
-      await context.out.did({ id, name, profile }, `Project ${id} "${name}" is the current one (profile ${profile}).`)
+      await context.out.did(
+        { id, name, profile },
+        `Project ${id} "${name}" is now the current project of profile ${profile}.`,
+      )
     })
   prints(use, null, 'id name profile')
   example(use, 'board projects use web', 'board projects use --clear')
@@ -46,7 +49,7 @@ async function clearProject(command: Command): Promise<void> {
   await out.did(
     { id: null, name: null, profile: profile ?? null },
     isNamed
-      ? `Profile ${profile} no longer selects a project. The working folder selects it.`
+      ? `Profile ${profile} no longer selects a project. The current folder now selects it.`
       : 'No profile selects a project.',
   )
 }

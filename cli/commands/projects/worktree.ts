@@ -43,7 +43,7 @@ const fields: Column<Effective>[] = [
   { name: 'preview', value: ({ preview }) => preview },
   { name: 'subfolder', value: ({ subfolder }) => subfolder },
   { name: 'ports', value: ({ ports }) => ports },
-  { name: 'minutes', header: 'Time of each (min)', value: ({ minutes }) => minutes },
+  { name: 'minutes', header: 'Time limit (min)', value: ({ minutes }) => minutes },
   { name: 'copiedFiles', header: 'Copied files', value: ({ copiedFiles }) => copiedFiles },
 ]
 
@@ -52,11 +52,11 @@ export function registerWorktree(projects: Command): void {
     .command('worktree [project]')
     .summary("Show or change how a project's worktrees are prepared")
     .description(
-      "Show or change the commands for worktrees of a project (default: the current one). Each setting is the project's own, or that of board.json in its folder after a member agreed to its version. Commands run with sh in the sandbox of the agents, without their credentials.",
+      'Show or change the commands for worktrees of a project (default: the current one). Each setting comes from the project, or from board.json in its folder if a member has agreed to its current version. Commands run with sh in the sandbox of the agents, without their credentials.',
     )
     .option(
       '--setup <command>',
-      'command that runs once in a new worktree, for example "npm ci"; none, or board.json for its value',
+      'command that runs once in a new worktree, for example "npm ci"; none: no command; board.json: the command in that file',
     )
     .option('--before-run <command>', 'command before each session')
     .option('--after-run <command>', 'command after each session, before the card is completed')

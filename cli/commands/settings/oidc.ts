@@ -123,7 +123,7 @@ async function set(context: Context, options: Options): Promise<OidcSettings> {
 }
 
 const trustQuestion =
-  'Trust email addresses if the provider sends no email_verified (false still fails)? Anyone who can set an address there gets the account with that address.'
+  'Trust email addresses if the provider sends no email_verified (false still fails)? Anyone who can set an address there can then sign in to the account with that address.'
 
 /** Returns the settings from the options. Required settings that are not set keep the server's value, except the secret. */
 async function askForSettings(context: Context, options: Options): Promise<Given> {

@@ -92,7 +92,9 @@ function agentWorkOf(context: Context, { projectId }: ShownBoard): ChangeTable<A
     approve: ({ cardId, type: _, ...answer }) => client.agents.approvePlan({ ...place(cardId), ...answer }),
     merge: async ({ cardId, squash }) => {
       const { merged, into, after } = await client.agents.merge({ ...place(cardId), squash })
-      const done = merged ? `Merged card ${cardId} into ${into}.` : `${into} has everything of card ${cardId} already.`
+      const done = merged
+        ? `Merged card ${cardId} into ${into}.`
+        : `${into} already contains the work of card ${cardId}.`
       const text = [done, ...stepsTaken(cardId, after), after.problem ?? []].flat().join(' ')
       return { type: 'merged', text, steps: { cardId, ...findOpenSteps(await client.cards.get(place(cardId)), after) } }
     },
@@ -107,7 +109,7 @@ function agentWorkOf(context: Context, { projectId }: ShownBoard): ChangeTable<A
       const how = [profile === null ? '' : `, profile ${profile}`, model === null ? '' : `, model ${model}`].join('')
       return {
         type: 'notice',
-        text: `Card ${cardId} gets ${agent === null ? "the project's agent" : `the agent ${agent}${how}`}.`,
+        text: `Card ${cardId} now uses ${agent === null ? "the project's agent" : `the agent ${agent}${how}`}.`,
       }
     },
     send: async ({ cardId, content }) => {

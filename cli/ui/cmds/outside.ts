@@ -14,7 +14,7 @@ export async function browseCard({ client, connection }: Context, { projectId, c
   const opened = await openPage(client, connection, pagePath.card(projectId, cardId))
   return opened.isOpen
     ? { type: 'notice', text: `Opened card ${cardId} in your browser.` }
-    : { type: 'refused', text: `There is no browser to open; name one in BROWSER. The page is ${opened.address}` }
+    : { type: 'refused', text: `No browser was found. Set the variable BROWSER. The page is ${opened.address}` }
 }
 
 /** Runs a user command: in the terminal, where its output is shown, or in the background. */
@@ -58,7 +58,7 @@ async function readEnvironment(
 async function inTerminal({ name, run }: UserCommand, env: NodeJS.ProcessEnv): Promise<Msg | void> {
   const { end, received } = await runInTerminal(run, [], env)
   if (received !== undefined) return
-  const waitForEnter = `printf '\\n%s Enter goes back to the board. ' "$1"; read -r _`
+  const waitForEnter = `printf '\\n%s Press Enter to return to the board. ' "$1"; read -r _`
   await runInTerminal(waitForEnter, ['sh', end === 0 ? 'Done.' : `It ended with ${end}.`], env)
   if (end !== 0) return { type: 'refused', text: `${name} ended with ${end}.` }
 }

@@ -94,7 +94,7 @@ async function readQuestion({ client }: Context, { projectId }: ShownBoard, card
   const { questions } = await client.agents.get({ projectId, cardId })
   const [first] = questions
   const more = questions.length > 1 ? ` (the first of ${questions.length} questions)` : ''
-  if (!first) return { type: 'question', cardId, lines: ['It asks nothing any more.'], options: [] }
+  if (!first) return { type: 'question', cardId, lines: ['The question is no longer open.'], options: [] }
   const [title, ...lines] = questionLines(first)
   return {
     type: 'question',

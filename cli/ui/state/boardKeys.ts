@@ -129,7 +129,7 @@ function sortNext(model: Model): Update {
 export const unordered = (model: Model): Model =>
   withNotice(
     model,
-    `The columns are sorted ${sortNames[model.sort]}; a place in a column needs the order of the board.`,
+    `The columns are sorted ${sortNames[model.sort]}. To move cards within a column, select the order of the board.`,
     true,
   )
 
@@ -139,7 +139,7 @@ function togglePreview(model: Model): Update {
     return updated(
       withNotice(
         model,
-        `A preview needs a terminal of ${previewFrom} columns; this one has ${model.size.width}.`,
+        `A preview requires a terminal with ${previewFrom} columns. This one has ${model.size.width}.`,
         true,
       ),
     )

@@ -182,7 +182,9 @@ function approve(model: Model, cards: readonly Card[]): Update {
   return updated(
     withNotice(
       model,
-      cards.length === 1 ? `Card ${cards[0]!.id} waits for no approval.` : 'None of these cards waits for an approval.',
+      cards.length === 1
+        ? `Card ${cards[0]!.id} is not waiting for approval.`
+        : 'None of these cards is waiting for approval.',
     ),
   )
 }

@@ -57,7 +57,7 @@ function transcriptLines(opened: Opened, settings: UserSettings, width: number):
   if (shown.length === 0)
     lines.push({
       kind: 'dim',
-      text: latestSession(opened) ? 'Nothing has been said yet.' : 'No agent has worked on this card.',
+      text: latestSession(opened) ? 'No messages yet.' : 'No agent has worked on this card.',
     })
   return lines
 }
@@ -166,7 +166,7 @@ const maxFiles = 50
 function diffTab({ diff }: Opened, width: number): readonly TextLine[] {
   if (diff === undefined) return [{ kind: 'dim', text: 'Reading ...' }]
   if (typeof diff === 'string') return paragraph(diff, width, 'dim')
-  if (diff.diff === '') return [{ kind: 'dim', text: 'Nothing has been changed.' }]
+  if (diff.diff === '') return [{ kind: 'dim', text: 'No changes yet.' }]
   return once(diff, width, () => {
     const { filesChanged, insertions, deletions } = diff.stats
     const head: TextLine = {
@@ -179,7 +179,7 @@ function diffTab({ diff }: Opened, width: number): readonly TextLine[] {
       aside: `+${insertions} -${deletions}`,
     }))
     const end: TextLine[] = diff.truncated
-      ? [{ kind: 'failed', text: 'The diff is too large; this is its beginning.' }]
+      ? [{ kind: 'failed', text: 'The diff is too large. This is only its beginning.' }]
       : []
     return [head, ...files.slice(0, maxFiles), ...[...diffLines(diff.diff)].flatMap(line => drawn(line, width)), ...end]
   })

@@ -138,14 +138,14 @@ function updateApprove(model: Model, dialog: Of<'approve'>, key: Key): Update {
   if (key.name === 'y' && hasSeveralAnswers(dialog.options))
     return updated(withNotice(model, `Choose an answer: 1 to ${dialog.options.length}.`))
   if (key.name === 'y')
-    return updated(withNotice(leaveApproval(model, dialog), `Approved what the agent of card ${cardId} asked.`), {
+    return updated(withNotice(leaveApproval(model, dialog), `Approved the request of the agent of card ${cardId}.`), {
       type: 'approve',
       cardId,
       requestId,
       approved: true,
     })
   if (key.name === 'n')
-    return updated(withNotice(leaveApproval(model, dialog), `Refused what the agent of card ${cardId} asked.`), {
+    return updated(withNotice(leaveApproval(model, dialog), `Rejected the request of the agent of card ${cardId}.`), {
       type: 'approve',
       cardId,
       requestId,
@@ -176,13 +176,16 @@ function updateFeedback(model: Model, dialog: Of<'approve'>, feedback: TextField
           answer: text,
         })
   if (key.name === 'enter')
-    return updated(withNotice(leaveApproval(model, dialog), `Refused what the agent of card ${dialog.cardId} asked.`), {
-      type: 'approve',
-      cardId: dialog.cardId,
-      requestId,
-      approved: false,
-      ...(text !== '' && { feedback: text }),
-    })
+    return updated(
+      withNotice(leaveApproval(model, dialog), `Rejected the request of the agent of card ${dialog.cardId}.`),
+      {
+        type: 'approve',
+        cardId: dialog.cardId,
+        requestId,
+        approved: false,
+        ...(text !== '' && { feedback: text }),
+      },
+    )
   const field = typeInto(feedback, key)
   return field ? showDialog(model, { ...dialog, feedback: field }) : updated(model)
 }

@@ -12,8 +12,8 @@ const inCard: Partial<Record<ShortcutAction, string>> = {
   right: 'next tab',
   top: 'go to the beginning',
   bottom: 'go to the end, and follow the agent',
-  back: 'back to the board',
-  quit: 'back to the board',
+  back: 'return to the board',
+  quit: 'return to the board',
 }
 /** Actions that an opened card does not have. */
 export const boardOnly: ReadonlySet<ShortcutAction> = new Set([

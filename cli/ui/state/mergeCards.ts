@@ -5,7 +5,7 @@ export function askToMerge(model: Model, { branches, into }: Extract<Msg, { type
   if (model.dialog?.kind !== 'confirm' || model.dialog.action) return model
   const cardIds = branches.map(({ cardId }) => cardId)
   const [first] = branches
-  const target = `into ${into ?? "the branch that the project's folder is on"}`
+  const target = `into ${into ?? "the current branch of the project's folder"}`
   const question =
     branches.length === 1
       ? `Merge ${first!.branch === null ? 'the branch' : `the branch ${first!.branch}`} of card ${first!.cardId} ${target}, with a merge commit?`

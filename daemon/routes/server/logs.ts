@@ -19,7 +19,7 @@ export const logsRoutes = (app: Pick<App, 'config' | 'db' | 'logs' | 'seal'>): H
     if (!target) return { ok: false, delivered: false, status: null, error: 'No endpoint is set.' }
     const delivery = await deliverEntries(
       target,
-      [toEntry('info', 'This entry tries the log export.', { source: 'log-export' }, app.config.clock().toISOString())],
+      [toEntry('info', 'This entry tests the log export.', { source: 'log-export' }, app.config.clock().toISOString())],
       call.signal,
     )
     const ok = delivery.kind === 'taken' && delivery.rejected === 0

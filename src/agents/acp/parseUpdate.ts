@@ -155,7 +155,7 @@ const isDeep = (value: unknown, left: number): boolean =>
 const truncate = (text: string, length: number): string =>
   text.length <= length
     ? text
-    : `${text.slice(0, length - 100).toWellFormed()}\n[${text.length - length + 100} more characters were left out]`
+    : `${text.slice(0, length - 100).toWellFormed()}\n[${text.length - length + 100} more characters were omitted]`
 const plainText = (value: unknown, length: number): string =>
   typeof value === 'string' ? value.slice(0, length).replaceAll('\0', '').toWellFormed() : ''
 const count = (value: unknown): number | null =>

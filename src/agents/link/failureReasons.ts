@@ -43,7 +43,7 @@ const modelError =
 const stopReasons: Readonly<Record<string, readonly [FailureReason, string] | null>> = {
   end_turn: null,
   cancelled: null,
-  refusal: ['refused', 'The agent refused to go on.'],
+  refusal: ['refused', 'The agent refused to continue.'],
   max_tokens: ['usage_limit', 'The agent stopped at its limit of tokens.'],
   max_turn_requests: ['usage_limit', 'The agent stopped at its limit of requests for one turn.'],
 }

@@ -112,7 +112,7 @@ const failedTurn: FailedTurnRule = ({ states, lastChunk }) => {
   }
 }
 
-const noWords = 'The agent reported an error of its model service, without a word about it.'
+const noWords = 'The agent reported an error of its model service, without details.'
 
 /** `{ responseStreamDisconnected: { httpStatusCode: 429 } }` */
 const statusIn = (info: unknown): unknown =>

@@ -99,7 +99,7 @@ async function choose(
   const installed = fitting.find(entry => entry.installed)
   if (installed) return { provider: installed.provider }
   if (credential === null) return { missing: noneInstalled(entries) }
-  return { missing: fitting[0] ? notInstalled(fitting[0].provider) : `No agent takes a credential of ${credential}.` }
+  return { missing: fitting[0] ? notInstalled(fitting[0].provider) : `No agent accepts credentials of ${credential}.` }
 }
 
 /** Explains why an agent is not started with a credential, and which agents accept it. */
@@ -117,7 +117,7 @@ export function doesNotTake(
 function noneInstalled(entries: readonly CatalogueEntry[]): string {
   const { provider } = entries.find(entry => entry.provider.install !== null) ?? {}
   const message = 'No agent is installed on the server.'
-  return provider ? `${message} To get one, ${provider.name} for example: ${provider.install}` : message
+  return provider ? `${message} To install one, for example ${provider.name}: ${provider.install}` : message
 }
 
 const notInstalled = ({ name, install }: AgentProvider) =>

@@ -143,7 +143,7 @@ export class PendingMessages {
     const left = maxMessageLength - message.terminalLength
     message.terminalLength += terminal.length
     const more =
-      terminal.length <= left ? terminal : left > 0 ? `${terminal.slice(0, left)}\n[the rest was left out]` : ''
+      terminal.length <= left ? terminal : left > 0 ? `${terminal.slice(0, left)}\n[the rest was omitted]` : ''
     return { terminal: (before?.terminal ?? '') + more }
   }
 

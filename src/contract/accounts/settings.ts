@@ -90,7 +90,7 @@ export const settings = {
     audited: { target: 'settings', named: 'agent-slots', detail: ['server'] },
     who: admin,
     summary: 'Update the maximum number of concurrent agents',
-    details: 'A lower number stops no running agent.',
+    details: 'A lower number does not stop running agents.',
     input: ChangedAgentSlots,
     output: AgentSlots,
   }),

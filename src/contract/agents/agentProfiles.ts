@@ -72,6 +72,6 @@ export const agentProfiles = {
     audited: { target: 'agent profile' },
     who: admin,
     summary: 'Delete an agent profile',
-    details: 'Cards, columns and projects that use it start no agent until they name another.',
+    details: 'Cards, columns and projects that use it cannot start agents until they use another profile.',
   }),
 }

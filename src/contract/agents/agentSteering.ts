@@ -126,7 +126,7 @@ export const agentSteering = {
     tool: { name: 'merge_card', title: 'Merge a card', group: 'review', does: 'destroys' },
     summary: "Merge a card's branches in all repositories that it changed",
     details:
-      'A conflict in any repository leaves all of them unchanged. The card must have passed the gates of the merge. With force, an admin of the project merges without them.',
+      'A conflict in any repository leaves all of them unchanged. The card must have passed the gates of the merge. With force, a project admin can merge without them.',
     input: MergeWork,
     output: MergedWork,
     emits: ['card.merged', 'card.moved', 'card.completed'],

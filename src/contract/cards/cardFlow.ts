@@ -112,7 +112,7 @@ export const cardFlow = {
       does: 'changes',
       openWorld: true,
       starts: true,
-      note: 'In a column that is not active, no agent starts, and the card is only no longer deferred: use move_card into an active column to start it.',
+      note: 'In a column that is not active, this only ends the deferral and does not start an agent. To start one, use move_card with an active column.',
     },
     summary: 'Activate a deferred card, or start a ready one that is idle in an active column',
     input: Forced,

@@ -76,7 +76,7 @@ export const inbox = {
     fails: ['PROJECT_NOT_FOUND'],
     summary: 'Set the state of items in the inbox of the caller',
     details:
-      'Specify ids, or all, which the kind, the project and createdUntil limit. Items that are not in the inbox are omitted from the response. The state read does not apply to snoozed and done items. A snoozed item is unread again at snoozedUntil. With createdUntil, newer items are unchanged.',
+      'Specify ids, or all with the optional filters kind, projectId and createdUntil. Items that are not in the inbox are omitted from the response. The state read does not apply to snoozed and done items. A snoozed item is unread again at snoozedUntil. With createdUntil, newer items are unchanged.',
     input: MarkInbox,
     output: v.object({ ids: v.array(ItemId) }),
   }),

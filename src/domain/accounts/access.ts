@@ -59,7 +59,7 @@ export async function requireMaySkipGates(db: Reader, caller: Caller, projectId:
   if (!(await maySkipGates(db, caller, projectId)))
     throw new Problem(
       'FORBIDDEN',
-      'Cards could go around the gates of the board. Only an admin of the project can do this.',
+      'This could let cards bypass the gates of the board. Only a project admin can do this.',
     )
 }
 

@@ -80,8 +80,8 @@ export const asProblem = (budget: MeasuredBudget): Problem => new Problem('BUDGE
 export const describeExhausted = (budget: Described): string =>
   `The budget of ${nameOf(budget)} is used up: ${describeSpent(budget)}. ${
     budget.resetsAt === null
-      ? 'Raise its limit to go on.'
-      : `It resets at ${shownTime(budget.resetsAt)}; to go on before, raise its limit.`
+      ? 'Raise its limit to continue.'
+      : `It resets at ${shownTime(budget.resetsAt)}. To continue earlier, raise its limit.`
   }`
 
 export const describeWarned = (budget: Described): string =>

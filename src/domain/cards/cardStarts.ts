@@ -32,5 +32,5 @@ export async function startInTime(
   const held = hold ? await changeCard(tx, card, heldFields(tx, hold)) : card
   const begun = await startOrHold(tx, agents, held, starter, hold)
   if (hasActiveAgent(begun))
-    insertAuditRow(tx, bySystem('agents.continue', { kind: 'card', id }, 'the time of its start has come'))
+    insertAuditRow(tx, bySystem('agents.continue', { kind: 'card', id }, 'its start time has come'))
 }

@@ -162,7 +162,7 @@ const chooseForNewCard = (
     id => readCredentialOfProject(tx, card.projectId, id),
   )
 
-const startsNothing = 'The card would start nothing: it is deferred, or its column is not active.'
+const startsNothing = 'No agent would start on the card, because it is deferred or its column is not active.'
 
 async function startCreated(
   tx: Transaction,

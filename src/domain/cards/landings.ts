@@ -55,7 +55,7 @@ export async function add(
   if (card.pullRequest !== null)
     throw new Problem('CONFLICT', `The card has a pull request. Merge it: board cards pr merge ${card.id}`)
   const open = await readOpenLanding(tx, card.id)
-  if (open && open.status !== 'rejected') throw new Problem('CONFLICT', 'The card is in the landing queue already.')
+  if (open && open.status !== 'rejected') throw new Problem('CONFLICT', 'The card is already in the landing queue.')
   if (open) updateLanding(tx, open.id, { withAgent: false })
   const id = await insertLanding(tx, {
     ...target,
@@ -69,12 +69,12 @@ export async function add(
 
 /**
  * Removes a card from the queue. A test of its merge stops.
- * @throws Problem LANDING_NOT_FOUND, CONFLICT if the card is not in the queue any more
+ * @throws Problem LANDING_NOT_FOUND, CONFLICT if the card is no longer in the queue
  */
 export async function cancel(tx: Transaction, queue: LandingQueue, ref: LandingRef): Promise<void> {
   const landing = await find(tx, ref)
   if (!isOpen(landing) && landing.withAgent === 0)
-    throw new Problem('CONFLICT', 'The card is not in the landing queue any more.')
+    throw new Problem('CONFLICT', 'The card is no longer in the landing queue.')
   await change(tx, landing.id, { status: 'cancelled', withAgent: false, reason: null, finishedAt: tx.now })
   queue.reconcile(tx)
 }

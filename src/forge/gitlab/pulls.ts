@@ -190,7 +190,7 @@ async function namesIn(
 function withoutCommas(labels: readonly string[]): { taken: string[]; refused: string[] } {
   const taken = labels.filter(label => !label.includes(','))
   const refused = labels.filter(label => label.includes(','))
-  return { taken, refused: refused.map(label => `On GitLab a label has no comma: ${label}.`) }
+  return { taken, refused: refused.map(label => `A label on GitLab cannot contain a comma: ${label}.`) }
 }
 
 async function findUsers(http: ForgeHttp, usernames: readonly string[]): Promise<{ ids: number[]; unknown: string[] }> {
@@ -208,5 +208,5 @@ const leftOut = ({ reviewers }: Mergeable, wanted: readonly number[]): string[] 
   const count = wanted.filter(id => reviewers.every(each => each.id !== id)).length
   if (count === 0) return []
   const taken = reviewers.map(({ username }) => username).join(', ')
-  return [`GitLab left out ${count} of the reviewers. Current reviewers: ${taken || 'none'}.`]
+  return [`GitLab omitted ${count} of the reviewers. Current reviewers: ${taken || 'none'}.`]
 }

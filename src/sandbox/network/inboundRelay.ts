@@ -105,7 +105,7 @@ const nextOf = (wanted: Set<(channel: Socket) => void>): Promise<Socket> =>
   new Promise((resolve, reject) => {
     const late = setTimeout(() => {
       wanted.delete(take)
-      reject(new Error('Nothing inside takes connections.'))
+      reject(new Error('No program inside accepts connections.'))
     }, answerTimeoutMs).unref()
     const take = (channel: Socket) => {
       clearTimeout(late)
@@ -124,7 +124,7 @@ const untilAnswered = (channel: Socket): Promise<void> =>
       channel.destroy()
       reject(error)
     }
-    const fail = () => end(new Error('Nothing takes connections at this port.'))
+    const fail = () => end(new Error('No program accepts connections at this port.'))
     const read = (bytes: Buffer) => {
       channel.pause()
       if (bytes[0] !== reached) return fail()

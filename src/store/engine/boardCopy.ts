@@ -265,7 +265,7 @@ function planCopy(): Plan {
           !ordered.includes(name) &&
           refersTo.get(name)!.every(table => ordered.includes(table) || skippedTables.has(table)),
       )
-      if (next.length === 0) throw new Error('The tables refer to each other in a circle.')
+      if (next.length === 0) throw new Error('The references between the tables form a cycle.')
       ordered.push(...next)
     }
     const tables = ordered.map(name => {

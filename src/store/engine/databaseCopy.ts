@@ -77,7 +77,7 @@ async function examineContents(query: Query): Promise<DatabaseContents> {
   if (verdict !== 'ok')
     throw new InvalidDatabase(`its database is damaged: ${verdict.replace(/\s+/g, ' ').slice(0, 200)}`)
   if (references!.length > 0)
-    throw new InvalidDatabase(`its database has rows of ${String(references![0]!.table)} that refer to nothing`)
+    throw new InvalidDatabase(`its database has rows of ${String(references![0]!.table)} that refer to missing rows`)
   return { schemaVersion: version, files: files as unknown as NamedFile[] }
 }
 
@@ -104,7 +104,7 @@ async function requireBoard(query: Query): Promise<number> {
   const problem = describeUnsupported(present)
   if (problem !== undefined) throw new InvalidDatabase(`its database ${problem.replace(/\.$/, '')}`)
   if (present < 1 || JSON.stringify(objects) !== JSON.stringify(objectsOf(present)))
-    throw new InvalidDatabase('its database is not one of a board')
+    throw new InvalidDatabase('its database is not a board database')
   return present
 }
 

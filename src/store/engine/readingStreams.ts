@@ -141,6 +141,6 @@ async function answer(stream: Stream, batch: readonly Waiting[]): Promise<void> 
   )
   for (const [at, result] of results.entries()) {
     if ('rows' in result) batch[at]!.resolve(result.rows)
-    else batch[at]!.reject('error' in result ? result.error : new Error('A statement was left out.'))
+    else batch[at]!.reject('error' in result ? result.error : new Error('A statement was skipped.'))
   }
 }

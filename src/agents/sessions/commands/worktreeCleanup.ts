@@ -40,7 +40,7 @@ export function createWorktreeCleanup({ processTrees, ...dependencies }: Depende
       if (!at) return
       const { log } = at
       await runCleanup(cleanup, at).catch((error: unknown) =>
-        log('warn', 'The cleanup of a worktree failed. The worktree is removed all the same.', {
+        log('warn', 'The cleanup of a worktree failed. The worktree is removed anyway.', {
           projectId: cleanup.project.id,
           cardId: cleanup.cardId,
           cause: reasonOf(error),

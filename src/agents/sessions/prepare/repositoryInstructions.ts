@@ -7,7 +7,7 @@ export function describeRepositories({ repositories = [] }: Workplace): string {
   )
   return [
     worked!.length > 0 &&
-      `This project has further repositories. You have a worktree of each, on a branch of your own; where your task needs a change there, make it and commit it there:\n${linesOf(worked!)}`,
+      `This project has additional repositories. You have a worktree of each one, on your own branch. If your task requires changes in one of them, make and commit them in its worktree:\n${linesOf(worked!)}`,
     readable!.length > 0 &&
       `You can read these repositories of the project, and must not change them:\n${linesOf(readable!)}`,
   ]

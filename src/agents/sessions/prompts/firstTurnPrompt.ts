@@ -5,7 +5,7 @@ import { readUnanswered, withResumePrompt } from '../../transcript/resumePrompt.
 import { addMessage, transcriptOf } from '../../transcript/transcriptWriter.ts'
 import { findOwn, type PromptAttachment, type SessionPrompt } from './promptFiles.ts'
 
-const resumeRequest = 'Go on with your task where you left off.'
+const resumeRequest = 'Continue your task where you left off.'
 
 /**
  * The first prompt of a run. A fresh session gets its prompt, which names the card's attachments, the notes `about` its place,

@@ -51,6 +51,6 @@ export const wordsOf = (
 export const messageOfAnswer = (title: string, { answer, comment }: PersonAnswer): string =>
   [
     `The answer to your question "${title}":`,
-    answer ?? 'A person leaves this to you. Decide, and continue.',
+    answer ?? 'The person leaves the decision to you. Decide, and continue.',
     ...(comment === '' ? [] : [comment]),
   ].join('\n\n')

@@ -89,7 +89,7 @@ async function listCandidates(
 
 async function chooseOwn(catalogue: Catalogue, db: Reader, card: CardRow): Promise<ChosenAgent | Missing> {
   const choice = await resolveChoice(db, await cardLevels(db, card))
-  if (choice.missingProfile !== null) return { missing: `There is no profile ${choice.missingProfile} of an agent.` }
+  if (choice.missingProfile !== null) return { missing: `There is no agent profile ${choice.missingProfile}.` }
   const credential = await credentialFor(db, card, choice.profile)
   const { provider, missing } = await chooseProvider(catalogue, choice.agent, choice.profile, credential)
   if (!provider) return { missing }

@@ -30,17 +30,21 @@ export class RunSandboxRecorder {
   /** Notes in the transcript that a host was refused, and how to allow it. */
   noteRefused(projectId: number, { host, port }: AskedHost): void {
     const entry = port === 80 || port === 443 ? host : authorityOf(host, port)
-    const text = `The network of the sandbox has refused ${authorityOf(host, port)}. To allow it: board projects sandbox ${projectId} --allow ${entry}`
+    const text = `The sandbox has blocked a connection to ${authorityOf(host, port)}. To allow it: board projects sandbox ${projectId} --allow ${entry}`
     void this.#record.note(text, () => this.note()).catch(ignore)
   }
 
   /** Takes over the agent's commits. Refused commits stay in the Git folder of the worktree. */
   async takeCommits(): Promise<void> {
     const taken = await this.#sandbox.takeCommits().catch((cause: unknown) => {
-      this.#log('error', 'The commits of an agent could not be taken over.', { cause: String(cause) })
+      this.#log('error', 'The commits of an agent could not be transferred to the repository.', {
+        cause: String(cause),
+      })
     })
     if (taken?.state === 'refused')
-      await this.#record.note(`Its commits could not be taken over: ${taken.reason}`, async () => {}).catch(ignore)
+      await this.#record
+        .note(`Its commits could not be transferred to the repository: ${taken.reason}`, async () => {})
+        .catch(ignore)
   }
 }
 

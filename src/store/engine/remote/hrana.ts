@@ -55,7 +55,7 @@ export class ServerError extends Error {
 export async function runStatement(stream: Stream, statement: Statement): Promise<Rows> {
   const [result] = await runBatch(stream, [{ statement, inside: false }])
   if (result && 'rows' in result) return result.rows
-  throw result && 'error' in result ? result.error : new Error('A statement was left out.')
+  throw result && 'error' in result ? result.error : new Error('A statement was skipped.')
 }
 
 /**

@@ -90,7 +90,7 @@ class Reader {
     let [value, factor] = [0, 1]
     for (;;) {
       const byte = this.buffer[this.at++]
-      if (byte === undefined) throw new RangeError('A message of the database server ends too early.')
+      if (byte === undefined) throw new RangeError('A message of the database server is incomplete.')
       value += (byte & 0x7f) * factor
       if (byte < 0x80) return value
       factor *= 0x80
@@ -103,7 +103,7 @@ class Reader {
     if (this.at - start <= 7) return value % 2 === 0 ? value / 2 : -(value + 1) / 2
     this.at = start
     const number = this.roundedWhole()
-    if (!Number.isSafeInteger(number)) throw new TooLarge('The database has a whole number that is too large.')
+    if (!Number.isSafeInteger(number)) throw new TooLarge('The database contains an integer that is too large.')
     return number
   }
 
@@ -118,7 +118,7 @@ class Reader {
 
   #bounded(length: number): number {
     const end = this.at + length
-    if (end > this.#end) throw new RangeError('A message of the database server ends too early.')
+    if (end > this.#end) throw new RangeError('A message of the database server is incomplete.')
     return end
   }
 }

@@ -179,7 +179,7 @@ const rollback = () => [controlStatement('ROLLBACK TO job'), controlStatement('R
 
 function requireOpen({ reason, isOver }: State): void {
   if (reason) throw reason.error
-  if (isOver) throw new Error('The transaction is over.')
+  if (isOver) throw new Error('The transaction has ended.')
 }
 
 /** A statement that no caller awaits guards every later one. An awaited statement can fail alone. */
