@@ -7,7 +7,7 @@ export interface Forwarded {
   trouble?: string
 }
 export interface ForwarderOptions {
-  /** The project of calls that name none. */
+  /** The project of calls that do not name a project. */
   projectId: string | undefined
   /** The groups of tools that are offered, with commas between them; undefined: all. */
   groups: string | undefined

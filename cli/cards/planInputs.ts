@@ -29,7 +29,7 @@ export interface FileField {
   /** Parses a value of front matter. If undefined, the value is the text. */
   parse?: (text: string) => unknown
 }
-/** How people type and pick a field of a plan. */
+/** How users type or select a field of a plan. */
 interface PlanInput {
   field: PlanFieldName
   flags: string

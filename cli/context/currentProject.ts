@@ -5,7 +5,7 @@ import { askForLine } from '../input/prompt.ts'
 import { pickNamed, resolveProject, type LookupContext, type Named } from './resolve.ts'
 
 export interface CurrentProject extends Named {
-  /** Projects of other owners whose folders contain the working folder too. */
+  /** Projects of other owners whose folders also contain the working folder. */
   sameFolder?: readonly Named[]
   /** The projects of the working folder, if the profile names another one. */
   insteadOf?: readonly Named[]

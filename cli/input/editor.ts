@@ -5,7 +5,7 @@ import { UnsavedTexts, type UnsavedText } from './unsavedTexts.ts'
 
 /**
  * Opens a text in VISUAL, EDITOR, the configured editor, or vi.
- * @param save takes the changed text. When it fails, the text is saved in a file that the error names.
+ * @param save receives the changed text. When it fails, the text is saved in a file that the error names.
  * @throws Failure when the editor ends with an error.
  */
 export async function editText(text: string, filename: string, save: (text: string) => Promise<void>): Promise<void> {

@@ -39,7 +39,7 @@ export function widthOf(text: string): number {
   return width
 }
 
-/** Cuts a text to a width in cells, with an ellipsis where something is left out. */
+/** Cuts a text to a width in cells, with an ellipsis where something is omitted. */
 export function truncate(text: string, width: number): string {
   if (widthOf(text) <= width) return text
   let taken = ''

@@ -62,7 +62,7 @@ async function suggestAtTop(program: Command, word: string, next: string): Promi
   const cards = program.commands.find(each => each.name() === 'cards')!
   const [verbOfCards] = findVerbs(cards, word)
   const sameVerbs = program.commands.flatMap(each => each.commands.filter(verb => hasName(verb, word)))
-  // Of a verb that many nouns have, like `list`, only the one of cards is likely.
+  // If many nouns have a verb, such as `list`, only the verb of cards is suggested.
   if (verbOfCards?.name() === word && sameVerbs.length > maxSuggestions) return [verbOfCards]
   if (verbOfCards || sameVerbs.length > 0) return [...(verbOfCards ? [verbOfCards] : []), ...sameVerbs]
 

@@ -32,7 +32,7 @@ export async function runForEvent(command: string, message: LiveMessage, url: st
     reject: false,
   })
   const written = child.stdout ? writeStream(child.stdout) : Promise.resolve()
-  // A program that the command left in the background can keep the output open. It delays neither the next event nor the end.
+  // A program that the command left in the background can keep the output open. Such a program does not delay the next event or the end of this command.
   const exit = new Promise<void>(resolve => void child.once('exit', () => resolve())).then(() => unref(child.stdout))
   const ended = await Promise.race([Promise.all([child, written]), exit])
   if (isStdoutBroken()) return

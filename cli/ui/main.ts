@@ -104,7 +104,7 @@ class Ui {
     })
   }
 
-  /** Resolves when the person quits. @throws the error that ends the board otherwise */
+  /** Resolves when the person quits. @throws any other error that ends the board */
   run(): Promise<void> {
     this.#draw()
     this.#follow(this.#model.project.id)

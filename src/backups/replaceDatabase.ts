@@ -11,8 +11,8 @@ import { attachmentsName, databaseName, keyName } from './manifest.ts'
 /**
  * Replaces the state of a data folder in one step. The new state is prepared in a folder `restoring-…`. The step is the creation
  * of the journal, a file that appears atomically. From then on, the new state is moved into place, if necessary by the next
- * process that opens the data folder. Without the journal, the folder is rubbish. The old state is moved to `replaced-…`, which
- * is rubbish afterwards, or to `damaged-…`, which stays.
+ * process that opens the data folder. Without the journal, the folder is a leftover. The old state is moved to `replaced-…`, which
+ * is then a leftover, or to `damaged-…`, which stays.
  */
 const journalName = 'restore.json'
 const Journal = v.strictObject({
@@ -83,7 +83,7 @@ function readJournal(text: string): v.InferOutput<typeof Journal> {
   }
 }
 
-/** Removes the current rubbish. Call this when no new state is being prepared. */
+/** Removes the current leftovers. Call this when no new state is being prepared. */
 export async function removeRubbish(dataDir: string): Promise<void> {
   const names = readdirSync(dataDir).filter(
     name => /^(restoring|replaced)-/.test(name) || name === `${journalName}.new`,

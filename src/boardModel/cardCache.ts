@@ -9,7 +9,7 @@ type AnyDetail = CardDetail & EventData<'card.moved'> & EventData<'card.assigned
 export type Column = Output<Contract['columns']['list']>[number]
 
 /**
- * A column with the IDs of its first cards in order. The first `read` of them are certain; the following ones are from before the
+ * A column with the IDs of its first cards in order. The first `read` IDs are certain. The others are from before the
  * connection was interrupted and are read again. `isWhole`: there are no other cards.
  */
 export interface CachedColumn {

@@ -186,7 +186,7 @@ function withEarlierPlaces<T extends Changing>(
   return { ...state, undos: [...state.undos, done].slice(-maxUndos) }
 }
 
-/** Returns the last change that the server has not refused completely, with the earlier places of the moves that it has not refused. */
+/** Returns the last change with a move that the server has not refused, and the earlier places of these moves. */
 export function lastDone({ undos }: Pick<Changing, 'undos'>): Done | undefined {
   const happened = undos.map(done => ({
     ...done,

@@ -157,7 +157,7 @@ async function compareWorks(
   return works
 }
 
-/** Requires that the author has seen the present files, so that nobody approves others. @throws Problem CONFLICT */
+/** Requires that the author has seen the current files, so that an approval never covers other files. @throws Problem CONFLICT */
 function requireSeen(works: readonly ComparedWork[], seen: readonly Seen[]): void {
   for (const { repository, snapshot } of seen) {
     const present = works.find(work => work.repository === repository)?.comparison?.snapshot

@@ -217,7 +217,7 @@ export async function saveCardChange(db: Database, card: CardRow, change: CardCh
 }
 
 /**
- * Ensures that deleting a card loses no work: without `force`, a worktree with uncommitted changes or commits of its own is refused. With
+ * Ensures that deleting a card loses no work: without `force`, a worktree with uncommitted changes or its own commits is refused. With
  * `force`, they are saved as a patch in the data folder first.
  * @throws Problem WORKTREE_DIRTY
  */

@@ -6,7 +6,7 @@ export interface MovableCard {
 
 /**
  * Whether a user's move of a card to a column starts its agent, or a terminal card's command: a move into an active column from another
- * one. A card whose agent is already running starts no second one. A move by a caller without the permission to start agents starts
+ * one. A card whose agent is already running does not start a second one. A move by a caller without the permission to start agents starts
  * nothing.
  */
 export const startsAgent = (card: MovableCard, to: { id: string; columnType: string }): boolean =>

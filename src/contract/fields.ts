@@ -50,7 +50,7 @@ export const queryBoolean = v.pipe(
 /** A row's ID on external routes. */
 export const IntegerId = wholeNumber(1, Number.MAX_SAFE_INTEGER)
 const idText = v.pipe(v.string(), v.regex(/^[1-9]\d{0,15}$/, 'must be an ID'))
-/** A row's ID in a client's request on internal routes, for which a missing row has no 404 of its own. */
+/** A row's ID in a client's request on internal routes, where a missing row does not have a separate 404 code. */
 const Ref = v.pipe(
   v.union([v.pipe(idText, v.transform(Number)), v.number()], 'must be an ID'),
   wholeNumber(1, Number.MAX_SAFE_INTEGER),

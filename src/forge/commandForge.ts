@@ -28,7 +28,7 @@ export interface CommandForgeOptions {
 
 /**
  * Another forge, through a program of the project: the program reads one request and prints one response, both JSON
- * (docs/forges.md). It gets no secret of the server. An unsupported read is empty, and an unsupported change fails with
+ * (docs/forges.md). It does not get secrets of the server. An unsupported read is empty, and an unsupported change fails with
  * 'invalid'.
  */
 export function createCommandForge(options: CommandForgeOptions): Forge {

@@ -4,7 +4,7 @@ type ReadCommit<T> = (commonDir: string, commit: string) => Promise<T>
 const maxKept = 500
 
 /**
- * Caches what was read from commits. A commit never changes, agents wait for these reads, and most cards start at the same commit. Keeps
+ * Caches data from commits. A commit never changes, agents wait for these reads, and most cards start at the same commit. Keeps
  * the last 500 results, except failures.
  */
 export function cacheByCommit<T>(read: ReadCommit<T>): ReadCommit<T> {

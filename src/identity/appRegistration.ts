@@ -23,7 +23,7 @@ export interface Registered {
 }
 
 /**
- * Registers an app. It gets no secret: the address of the response and the verifier identify the app.
+ * Registers an app. The app does not get a secret: the address of the response and the verifier identify the app.
  * @throws Problem INVALID_REDIRECT_URI, RATE_LIMITED for too many registrations from an address in an hour
  */
 export async function registerApp(

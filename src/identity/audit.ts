@@ -94,7 +94,7 @@ export function createAudit(db: Database, log: Log, clock: Clock): Audit {
   }
 }
 
-/** @param isOfMany the entry counts failures of many addresses, so it names none */
+/** @param isOfMany the entry counts failures of many addresses, so it does not name one */
 const failureEntry = (failure: FailedSignIn, isOfMany: boolean): NewAuditRow => ({
   outcome: 'failed',
   action: failure.action,

@@ -30,7 +30,7 @@ const conventions: Record<string, Record<string, string>> = {
 const everywhere: Record<string, string> = { cause: 'exception.stacktrace' }
 
 /**
- * Entries as the body of an OTLP export request in JSON (ExportLogsServiceRequest): 64-bit integers are text, absent values are left out.
+ * Entries as the body of an OTLP export request in JSON (ExportLogsServiceRequest): 64-bit integers are text, absent values are omitted.
  */
 export const toOtlp = (entries: readonly Entry[]): string =>
   JSON.stringify({

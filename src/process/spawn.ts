@@ -21,7 +21,7 @@ export interface SpawnOptions {
   /** The whole environment, including PATH and HOME: nothing is inherited. BOARD_RUN_ID is added. */
   env: Readonly<Record<string, string>>
   stdin: 'pipe' | 'ignore'
-  /** The kind of run, for the record: agent, terminal, monitor, script, preview, cleanup, fetch. */
+  /** The recorded kind of run: agent, terminal, monitor, script, preview, cleanup, fetch. */
   kind: string
   /**
    * Whether the program runs its processes in a process namespace, as bubblewrap does. The program and its first child, which

@@ -48,7 +48,7 @@ export async function openDocument(path: string): Promise<Document> {
 }
 
 /**
- * Checks every record of a document by itself and against the others, without writing anything.
+ * Checks every record of a document individually and against the others, without writing anything.
  * @throws Problem INVALID_IMPORT with the first 20 errors, each with its place, or the signal's reason
  */
 export async function check(

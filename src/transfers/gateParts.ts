@@ -31,7 +31,7 @@ const Review = v.strictObject({
 })
 const Gate = v.variant('kind', [Command, Approval, Review])
 
-/** The gates of projects, in order, without the results of cards. An import runs none of them. */
+/** The gates of projects, in order, without the results of cards. An import does not run them. */
 export const gates = part({
   name: 'gates',
   schema: Gate,

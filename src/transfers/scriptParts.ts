@@ -6,7 +6,7 @@ import { part } from './part.ts'
 
 const Script = v.strictObject({ projectId: IntegerId, name: ImportedName, command: ShellCommand })
 
-/** The scripts of projects, in order. An import runs none of them automatically. */
+/** The scripts of projects, in order. An import does not run them automatically. */
 export const scripts = part({
   name: 'scripts',
   schema: Script,

@@ -113,7 +113,7 @@ async function reconnectMoved(
 const requireWorktree = async (repository: Repository, path: string): Promise<WorkingTree> =>
   (await findWorkingTree(repository, path)) ?? fail('The new folder is not a worktree of the repository.')
 
-/** Renames what is at a path, unless it is an empty folder, which is removed. Opens nothing in it. */
+/** Renames the file or folder at a path, or removes it if it is an empty folder. Opens nothing in it. */
 async function moveAside(path: string): Promise<void> {
   if ((await kindOf(path)) === 'nothing') return
   await rmdir(path).catch((error: NodeJS.ErrnoException) => {
@@ -199,7 +199,7 @@ export async function dropWorktree(
   })
 }
 
-/** Deletes a branch that has no commits of its own and that no Git command uses. @returns whether it was deleted */
+/** Deletes a branch without its own commits that no Git command uses. @returns whether it was deleted */
 async function dropBranch(repository: Repository, branch: string): Promise<boolean> {
   const ref = `refs/heads/${branch}`
   const { commonDir } = repository

@@ -213,7 +213,7 @@ export const isBefore = (run: ObjectsRun, one: string, other: string): Promise<b
   )
 
 /**
- * Ensures that no file with a filter of the repository differs between two commits: the board runs none of these filters, so it
+ * Ensures that no file with a filter of the repository differs between two commits: the board does not run these filters, so it
  * cannot write the file, and no user has read the change.
  * @throws Problem CONFLICT that names the files
  */

@@ -132,7 +132,7 @@ test('four concurrent agents exceed it by no more than their cost in flight', as
   )
   await board.untilNoneRuns()
   expect(spentByAgents()).toBeLessThanOrEqual(0.55 + 4 * 0.05)
-  // Costs in flight are booked also.
+  // Costs in flight are also booked.
   await eventually('all of it', async () => Math.abs((await read(budgetId)).spent - spentByAgents()) < 1e-6)
 })
 

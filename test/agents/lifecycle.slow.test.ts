@@ -80,7 +80,7 @@ test('every change of status is sent on the socket, with the card', async () => 
   const versions = board.socket.messages
     .filter(({ type, data }) => type.startsWith('card.') && data.id === id && data.version)
     .map(({ data }) => data.version)
-  // An event reports the worktree's path also, so no version is skipped.
+  // An event also reports the worktree's path, so no version is skipped.
   expect(versions).toEqual(versions.map((_, at) => versions[0]! + at))
 })
 

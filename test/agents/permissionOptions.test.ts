@@ -27,7 +27,7 @@ describe('the options of a permission request', () => {
       [{ id: 'a', name: 'a', kind: 'allow_once' }],
     ],
     [
-      'without an ID are left out',
+      'without an ID are omitted',
       [{ name: 'A' }, { optionId: '' }, null, 'b', yes],
       [{ id: 'yes', name: 'Yes', kind: 'allow_once' }],
     ],

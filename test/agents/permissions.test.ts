@@ -66,7 +66,7 @@ const otherTools: Record<string, Call> = {
     told: { title: 'mcp.board.report_progress' },
     question: 'Write allowed.txt',
   },
-  'an input in the place of a title': {
+  'an input in place of a title': {
     call: { title: '{"detail":"I test."}', rawInput, name: 'mcp__other__deploy' },
     question: 'mcp__other__deploy (detail: I test.)',
   },

@@ -148,7 +148,7 @@ export const aims: readonly Aim[] = [
   ),
   ...smooth('its column scrolls', 'scrolling'),
   ...smooth('a card is dragged', 'dragging'),
-  ...smooth(`${agentCount} agents speak`, 'agents'),
+  ...smooth(`${agentCount} agents write`, 'agents'),
   plain('an event to the screen, p95', 'browser/event', maxBound(50), 'ms', 'browser/event/answer'),
   ratio(
     "the page's memory after an hour's events against half of them",

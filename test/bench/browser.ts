@@ -39,7 +39,7 @@ export async function measureBrowser(
   figures: Figures,
   tell: (text: string) => void,
 ): Promise<void> {
-  if (chromiumPath === undefined) return tell('there is no chromium: left out')
+  if (chromiumPath === undefined) return tell('there is no Chromium: omitted')
   note(figures, 'browser/script', scriptOf(bench.web) / 1000)
   const seed = await seedForBrowser(bench.folder, {
     command: [process.execPath, bench.flood],

@@ -11,7 +11,7 @@ export interface Sample {
 /** The work of a bare server: the same bytes without a database, the statement of the work, or that of lists built from objects. */
 export type FloorKind = 'raw' | 'statement' | 'objects'
 export type WorkKind = 'get' | 'list' | 'stats' | 'search' | 'move' | 'create'
-/** The route of the two equivalent ones: that of an API key, or that of a signed-in user. */
+/** Which of two equivalent routes is used: the one for API keys, or the one for signed-in users. */
 export type Via = 'key' | 'sign-in'
 export interface Job {
   floor: FloorKind

@@ -35,7 +35,7 @@ export interface Options {
   floodUpdates: number
   floodRuns: number
   sessionRuns: number
-  /** How many ms frames are counted per round, and agents speak in that time. */
+  /** How many ms frames are counted per round, and agents write in that time. */
   framesMs: number
   streamMs: number
   hourOfEvents: number

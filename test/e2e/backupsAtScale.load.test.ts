@@ -107,7 +107,7 @@ it(`a board of 10,000 cards with attachments is backed up and restored within ${
   note(`${grouped(attached)} cards with ${grouped(attachmentBytes)} bytes attached: a backup has`, size / 1e6, 'MB')
   note('… its files copied once', copiedMs / 1000, 's')
   note('… a backup', backup.tookMs / 1000, 's', twice)
-  note('… a restore that keeps what it replaces as a backup', restore.tookMs / 1000, 's', twice)
+  note('… a restore that keeps the replaced data as a backup', restore.tookMs / 1000, 's', twice)
   note('… processor time of the backup', backup.workedMs / 1000, 's')
   note('… processor time of the restore', restore.workedMs / 1000, 's')
   if (isByHand) return
@@ -149,7 +149,7 @@ it(`health responds within ${maxHealthMs} ms during a backup of ${cards} cards, 
   expect(healthMs.length).toBeGreaterThan(50)
   // A busy machine responds late even without a backup.
   expect(quantile(healthMs, 0.99)).toBeLessThan(maxHealthMs + quantile(idleMs, 0.99))
-  note(`while three backups of ${grouped(cards)} cards are made: health, p99`, quantile(healthMs, 0.99), 'ms', {
+  note(`health during three backups of ${grouped(cards)} cards, p99`, quantile(healthMs, 0.99), 'ms', {
     atMost: maxHealthMs,
     beside: quantile(idleMs, 0.99),
   })

@@ -201,9 +201,9 @@ it(
       orphans.reduce((sum, count) => sum + count),
     )
     const beside = percentile(bareAfterMs, 0.5)
-    note('… ready again, half of the times', percentile(again, 0.5), 'ms', { atMost: readyMs, beside })
-    note('… ready again, at most', percentile(again, 1), 'ms')
-    note('… a server that does nothing, half of the times', beside, 'ms')
+    note('… ready again, median', percentile(again, 0.5), 'ms', { atMost: readyMs, beside })
+    note('… ready again, maximum', percentile(again, 1), 'ms')
+    note('… a server that does nothing, median', beside, 'ms')
   },
   300_000 + rounds * 10_000,
 )

@@ -214,7 +214,7 @@ test(`${connections} slow connections are closed within ${goneWithinMs / 1000} s
   expect(longest.filter(([, ms]) => ms > goneWithinMs)).toEqual([])
   expectQuick(answers, quickMs)
   note(
-    `${bodies} bodies of 1 GB at once, refused: more memory at most of ${moreMiB.length} kinds of them`,
+    `${bodies} bodies of 1 GB at once, rejected: maximum growth of memory, ${moreMiB.length} kinds`,
     Math.max(...moreMiB),
     'MiB',
     { atMost: maxMoreMiB },
@@ -223,6 +223,6 @@ test(`${connections} slow connections are closed within ${goneWithinMs / 1000} s
     atMost: goneWithinMs + connections * everyMs,
   })
   const beside = percentile(answers.machine, 0.99)
-  note("… others' answers meanwhile, p99", percentile(answers.reads, 0.99), 'ms', { atMost: quickMs, beside })
+  note('… other responses in that time, p99', percentile(answers.reads, 0.99), 'ms', { atMost: quickMs, beside })
   note('… those of a server that does nothing, p99', beside, 'ms')
 })

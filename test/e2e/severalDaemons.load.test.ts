@@ -294,8 +294,8 @@ describe.skipIf(!isSharable)('four daemons on one libSQL server', () => {
         crew.reduce((sum, { made }) => sum + made.length, 0),
       )
       if (tookOverAfterMs.length > 0) {
-        note('… taken over after, half of the times', percentile(tookOverAfterMs, 0.5), 'ms')
-        note('… taken over after, at most', Math.max(...tookOverAfterMs), 'ms', { atMost: takeOverMs })
+        note('… until another daemon takes over, median', percentile(tookOverAfterMs, 0.5), 'ms')
+        note('… until another daemon takes over, maximum', Math.max(...tookOverAfterMs), 'ms', { atMost: takeOverMs })
       }
     },
     300_000 + rounds * 60_000,

@@ -98,7 +98,7 @@ async function killAndMeasure({ board, processes }: Watched, watchdog: number): 
 
 afterAll(() =>
   note(
-    `after a kill of the server: agents whose tools ignore TERM, in separate sessions, at most of ${goneAfter.length} times`,
+    `after a kill of the server: agents whose tools ignore TERM, in separate sessions, maximum of ${goneAfter.length} runs`,
     Math.max(...goneAfter),
     'ms',
     { atMost: goneWithinMs },

@@ -15,7 +15,7 @@ test('a thousandth of a year is read, pruned and copied like a fresh board, and 
     'search',
     'transcript',
     'purge cards',
-    'give back',
+    'return freed pages',
     'backup',
     'copy before a migration',
   ])
@@ -24,8 +24,8 @@ test('a thousandth of a year is read, pruned and copied like a fresh board, and 
     Number(new RegExp(`^${name}, MB: ([\\d.]+)`, 'm').exec(stdout)![1]),
   ) as [number, number]
   expect(after).toBeLessThan(before)
-  const rounds = [...stdout.matchAll(/^file after \d times .*, MB: ([\d.]+)$/gm)].map(([, megabytes]) =>
-    Number(megabytes),
+  const rounds = [...stdout.matchAll(/^file after writing and deleting \d+%, round \d, MB: ([\d.]+)$/gm)].map(
+    ([, megabytes]) => Number(megabytes),
   )
   expect(rounds).toHaveLength(4)
   expect(rounds[3]).toBeLessThan(2 * after)

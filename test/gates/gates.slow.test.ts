@@ -74,7 +74,7 @@ async function check(cardId: string) {
 const refused = (reason: string) => ({ code: 'GATE_NOT_PASSED', message: expect.stringContaining(reason) as string })
 
 describe('a move forward', () => {
-  test('requires that the gate passed for exactly the present files', async () => {
+  test('requires that the gate passed for exactly the current files', async () => {
     await addGate('test -f ok && echo all good')
     const { id } = await worked()
     await expect(move(id, columns.review)).rejects.toMatchObject(refused('It has not run.'))

@@ -95,7 +95,7 @@ test("refs that are packed in another repository's file are found like Git finds
   expect((await card.start()).branch).toBe(`board/${card.id}-fix-the-door-2`)
 })
 
-test('a link in the place of a branch does not count as a free name', async () => {
+test('a link in place of a branch does not count as a free name', async () => {
   const own = await projects.project('linked-branch')
   const card = await own.card()
   mkdirSync(join(own.path, '.git/refs/heads/board'), { recursive: true })

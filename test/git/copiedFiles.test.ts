@@ -70,7 +70,7 @@ test('copies never leave the worktree through a committed link, and never replac
   write(project.path, 'tracked', 'ignored\n')
   commit(project.path, '.gitignore', '.env\ntracked\n')
   const card = await project.card()
-  // The commit has a link in the place of a folder, and a file in the place of another.
+  // The commit has a link in place of a folder, and a file in place of another.
   const other = `${project.path}-other`
   git(project.path, 'worktree', 'add', '-q', '-b', 'other', other)
   symlinkSync(outside, join(other, 'config'))

@@ -154,8 +154,8 @@ describe('a merge never replaces a file that Git ignores', () => {
   test.each<[what: string, mine: string, theirs: string]>([
     ['a file', '.env', '.env'],
     ['a file in a folder', 'config/.env', 'config/.env'],
-    ['a file in the place of a folder', 'build', 'build/out'],
-    ['a folder in the place of a file', 'build/out', 'build'],
+    ['a file in place of a folder', 'build', 'build/out'],
+    ['a folder in place of a file', 'build/out', 'build'],
   ])('%s', async (_, mine, theirs) => {
     ignore('.env', 'build')
     write(path, mine, 'mine\n')

@@ -26,7 +26,7 @@ export async function runMutation(argv: readonly string[]): Promise<void> {
   // Some tests access their board through the program.
   buildProgram()
   const reach = options.tests.length > 0 ? given(options.tests) : await findReach(sources, options.workers, tell)
-  if (reach.unfit.length > 0) tell(`These fail without a mutant and are left out: ${reach.unfit.join(', ')}`)
+  if (reach.unfit.length > 0) tell(`These fail without a mutant and are omitted: ${reach.unfit.join(', ')}`)
   const tried: Tried[] = []
   const left = [...chosen]
   const endAt = performance.now() + options.minutes * 60_000

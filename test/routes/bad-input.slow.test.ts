@@ -42,10 +42,7 @@ beforeAll(async () => {
   board = await startSlotlessBoard()
 })
 afterAll(async () => {
-  note(
-    `requests that are nearly right, on ${rows.length} routes, none of which was answered with a failure of the server`,
-    attacked,
-  )
+  note(`almost valid requests to ${rows.length} routes, without a 5xx response`, attacked)
   agent.destroy()
   await board.close()
 })
@@ -390,7 +387,7 @@ const bent = (body: string): fc.Arbitrary<Buffer> =>
 const fieldsOf = ({ input }: Route, example: Record<string, unknown>) => [
   ...new Set([...Object.keys(example), ...(input && 'entries' in input ? Object.keys(input.entries as object) : [])]),
 ]
-/** An object's JSON text with one member replaced, added or left out. */
+/** An object's JSON text with one member replaced, added or omitted. */
 const withMember = (object: Record<string, unknown>, name: string, json: string | undefined) =>
   `{${[
     ...Object.entries(object)

@@ -106,7 +106,7 @@ test('a return to an earlier approved board.json requires no approval while the 
   git('init', '-q')
   await board.client.projects.update({ id: projectId, path: folder })
   expect(await commit(first)).toBe(null)
-  // A version in the base branch that no member has approved requires an approval also.
+  // A version in the base branch that no member has approved also requires an approval.
   expect(await isAgreed(first)).toBe(false)
   const { agreed } = (await agree(first)).boardFile!
   expect(await isAgreed(second)).toBe(false)

@@ -264,7 +264,7 @@ describe('a key ends', () => {
     const stop = board.server.app.identity.onRevoked(each => ended.push(each))
     expect((await stats(key)).status).toBe(200)
     expect((await request('DELETE', `/api/keys/${id}`)).status).toBe(204)
-    // On a shared database a daemon receives its own revocations also.
+    // On a shared database a daemon also receives its own revocations.
     expect(onLibsqlServer ? ended.slice(0, 1) : ended).toEqual([{ keyId: Number(id) }])
     stop()
     expect(codeOf(await stats(key))).toEqual([401, 'UNAUTHENTICATED'])

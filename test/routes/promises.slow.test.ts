@@ -191,7 +191,7 @@ describe('a limit', () => {
 })
 
 describe('an answer that is not in the envelope', () => {
-  // Signed routes have separate tests (test/routes/forgeDeliveries.slow.test.ts), and OAuth also (test/routes/connectedApps.test.ts).
+  // Signed routes have separate tests (test/routes/forgeDeliveries.slow.test.ts), and so does OAuth (test/routes/connectedApps.test.ts).
   const raw = rows.filter(
     ({ route }) => (route.transfer === 'file' || route.transfer === 'raw') && !route.signed && !route.oauth,
   )

@@ -177,7 +177,7 @@ test('a worktree in the middle of a conflict, and a shallow clone, are saved als
   expect(second.patch()).toContain('+mine')
 })
 
-test('a pipe in the place of a file does not block', async () => {
+test('a pipe in place of a file does not block', async () => {
   const card = await its.card()
   rmSync(join(its.worktree, 'README'))
   execFileSync('mkfifo', [join(its.worktree, 'README'), join(its.worktree, 'pipe')])

@@ -127,7 +127,7 @@ test('optional work waits for another program, and for no other error', async ()
       return 'done'
     }),
   ).toBe('done')
-  // There is a pause before each attempt, because other tests need the processor also.
+  // There is a pause before each attempt, because other tests also need the processor.
   expect(performance.now() - beganAt).toBeGreaterThan(450)
   for (const error of [new Problem('DISK_FULL'), new Error('It changed its mind.')]) {
     let asked = 0

@@ -63,7 +63,7 @@ export function reasonIn(text: string): FailureReason | undefined {
 export const reasonOfError = (text: string): FailureReason | undefined =>
   reasonIn(text) ?? (modelError.test(text.slice(0, 20_000).toLowerCase()) ? 'model_error' : undefined)
 
-/** The reason that an HTTP status names. Undefined for a status that is ambiguous by itself. */
+/** The reason that an HTTP status names. Undefined for an ambiguous status. */
 export function reasonOfStatus(status: unknown): FailureReason | undefined {
   if (typeof status !== 'number') return undefined
   if (status === 401 || status === 403) return 'launch_failed'

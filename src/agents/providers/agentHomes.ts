@@ -104,7 +104,7 @@ export async function makeAgentFolders(
 
 /**
  * Creates a home with the initial files of all agents. The home gets its name when it is complete, and the server never writes in
- * it again: an agent could have put a link in the place of any file or folder.
+ * it again: an agent could have replaced any file or folder with a link.
  */
 async function makeHome(home: string): Promise<void> {
   const unfinished = await mkdtemp(`${home}-`)

@@ -27,7 +27,7 @@ export interface AgentProvider {
   state: readonly string[]
   /** Folders in `state` that contain only conversations. The sandbox replaces them with separate folders for each project. */
   conversations: readonly string[]
-  /** Undefined for an agent that has no sandbox of its own. */
+  /** Undefined for an agent without its own sandbox. */
   sandboxOverride?: SandboxOverride
   /** IDs of authentication methods that use the agent's environment. */
   authMethods: readonly string[]

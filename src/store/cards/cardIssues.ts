@@ -8,7 +8,7 @@ const atOnce = '1970-01-01T00:00:00.000Z'
 /** See issues/decideIssuePhase.ts. */
 export type IssuePhase = 'open' | 'closing' | 'closedByBoard' | 'reopening' | 'closedElsewhere' | 'missing'
 
-/** The issue's state on the forge, as far as the board knows. */
+/** The issue's state on the forge when the board last read it. */
 export const issueStateOf = ({ phase }: { phase: IssuePhase }): IssueState =>
   phase === 'missing' ? phase : phase === 'open' || phase === 'closing' ? 'open' : 'closed'
 

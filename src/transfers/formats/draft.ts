@@ -6,7 +6,7 @@ import type { FittedTexts } from '../../domain/cards/fitCardTexts.ts'
 export interface DraftColumn {
   /** The name of the column in `map`. */
   key: string
-  /** The name by which the column is searched; without one, it is searched by type. */
+  /** The name of the column. If undefined, the column is found by its type. */
   name: string | undefined
   columnType: ColumnType
 }

@@ -56,7 +56,7 @@ async function listDoubtful(run: CheckoutRun, topLevel: string, from: string, to
   return doubtful
 }
 
-/** Adds the present files to an index, and removes the missing ones. @returns the mode and the object of each path in the index */
+/** Adds the existing files to an index, and removes the missing ones. @returns the mode and the object of each path in the index */
 async function addAll(run: CheckoutRun, index: string, changes: readonly Change[]): Promise<Map<string, string>> {
   const env = { GIT_INDEX_FILE: index }
   const input = changes.map(({ path }) => `${path}\0`).join('')

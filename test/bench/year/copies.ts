@@ -15,7 +15,7 @@ export async function measureCopies(side: string, { dataDir }: FilledBoard, figu
     const gigabytes = statSync(path).size / gigabyte
     const perGigabyte = async (name: string, work: () => Promise<unknown>) =>
       note(figures, `${side}/${name}, s a GB`, (await timed(work)) / gigabytes)
-    note(figures, `${side}/file that is copied, MB`, gigabytes * 1024)
+    note(figures, `${side}/copied file, MB`, gigabytes * 1024)
     await perGigabyte('a copy of the file', async () => copyFileSync(path, `${path}.copy`))
     rmSync(`${path}.copy`)
     await perGigabyte('backup', async () => {

@@ -24,7 +24,7 @@ export async function measurePruning(side: string, { dataDir, project }: FilledB
     const end = project.firstCardId + project.cards * deletedShare
     await trash(app, project.firstCardId, end)
     await runJob(app, 'purge cards', `${side}/purge cards`, figures)
-    await runJob(app, 'return freed pages', `${side}/give back`, figures)
+    await runJob(app, 'return freed pages', `${side}/return freed pages`, figures)
     note(figures, `${side}/log of writes, MB`, statSync(`${path}-wal`).size / megabyte)
   })
   note(figures, `${side}/file after pruning, MB`, statSync(path).size / megabyte)
@@ -44,8 +44,8 @@ async function runJob(app: App, part: string, name: string, figures: Figures): P
     .run(new AbortController().signal)
   note(figures, `${name}, s`, (performance.now() - startedAt) / 1000)
   const waited = (await others.stop()).sort((a, b) => a - b)
-  note(figures, `${name}, others wait for p50 ms`, waited[Math.floor(waited.length / 2)]!)
-  note(figures, `${name}, others wait for p99 ms`, waited[Math.floor(waited.length * 0.99)]!)
+  note(figures, `${name}, wait of other writers, p50 ms`, waited[Math.floor(waited.length / 2)]!)
+  note(figures, `${name}, wait of other writers, p99 ms`, waited[Math.floor(waited.length * 0.99)]!)
 }
 
 /** A writer that writes all the time. */
@@ -85,14 +85,14 @@ export async function measureWriting(
     await fillYear(path, { ...project, firstCardId: first + (round - 1) * cards, cards }, week, texts)
     await seedFolder(dataDir, async app => {
       await trash(app, first + (round - 1) * cards, first + round * cards)
-      for (const part of ['delete old events', 'purge cards', 'give back'])
+      for (const part of ['delete old events', 'purge cards', 'return freed pages'])
         await periodicJobs(app)
           .find(job => job.name.includes(part))!
           .run(new AbortController().signal)
     })
     note(
       figures,
-      `old/file after ${round} times ${Math.round(writtenShare * 100)} % more were written and deleted, MB`,
+      `old/file after writing and deleting ${Math.round(writtenShare * 100)}%, round ${round}, MB`,
       statSync(path).size / megabyte,
     )
   }

@@ -125,7 +125,7 @@ export const realAgents: readonly RealAgent[] = [
   },
 ]
 
-/** The agent, if its packages are installed; otherwise reports the missing ones, and how to install them. */
+/** Returns the agent if its packages are installed. Otherwise, reports the missing packages and how to install them. */
 export function installedAgent(id: RealAgent['id']): RealAgent | undefined {
   const agent = realAgents.find(each => each.id === id)!
   const missing = [agent.file, ...(agent.binaries ?? [])].filter(each => !existsSync(join(modules, each)))

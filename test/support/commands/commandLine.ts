@@ -22,7 +22,7 @@ export interface CommandLine {
   ok(args: readonly string[], options?: RunOptions): Promise<string>
   /** Runs the command with `--json`, and parses its output. */
   json<T = Record<string, string>>(args: readonly string[], options?: RunOptions): Promise<T>
-  /** Starts a command that runs until it is interrupted. `close` ends it also. */
+  /** Starts a command that runs until it is interrupted. `close` also ends it. */
   start(args: readonly string[], env?: Record<string, string>): Going
   close(): void
 }

@@ -43,7 +43,7 @@ export async function proxyIn(root: string): Promise<Proxy> {
   }
 }
 
-/** Runs nginx with these servers, its files in a folder, until it answers on the port. @returns a function that ends it */
+/** Starts nginx with these servers and its files in a folder, and waits until it answers on the port. @returns a function that ends it */
 export async function runNginx(root: string, servers: string, port: number): Promise<() => Promise<void>> {
   writeFileSync(join(root, 'nginx.conf'), configuration(root, servers))
   const nginx = spawn('nginx', ['-p', root, '-c', join(root, 'nginx.conf'), '-g', 'daemon off;'], {

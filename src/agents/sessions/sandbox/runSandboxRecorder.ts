@@ -34,7 +34,7 @@ export class RunSandboxRecorder {
     void this.#record.note(text, () => this.note()).catch(ignore)
   }
 
-  /** Takes over the agent's commits. Refused commits stay in the Git folder of the worktree. */
+  /** Transfers the agent's commits to the repository. Refused commits stay in the Git folder of the worktree. */
   async takeCommits(): Promise<void> {
     const taken = await this.#sandbox.takeCommits().catch((cause: unknown) => {
       this.#log('error', 'The commits of an agent could not be transferred to the repository.', {
