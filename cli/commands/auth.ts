@@ -36,7 +36,10 @@ function registerSetup(command: Command, verb: Verb): void {
 
 function registerLogin(command: Command, verb: Verb): void {
   example(
-    verb('login', 'Sign in')
+    verb('login', 'Sign in to a server')
+      .description(
+        'Sign in to a server, and store the token in the profile. --url selects a server, for example on another machine.',
+      )
       .option('--email <email>', 'your email address')
       .option(...passwordStdin)
       .option('--with-token', 'read a token or an API key from stdin')

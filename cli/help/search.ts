@@ -3,13 +3,15 @@ import { lineOf, nameOf } from '../parsing/commandPath.ts'
 import { synonymsOf } from '../parsing/commandSynonyms.ts'
 import { loadAll } from '../parsing/loadCommands.ts'
 import { descriptionOf, examplesOf } from './help.ts'
-import { topics } from './topics.ts'
+import { topics, type Topic } from './topics.ts'
 
 /** A command or topic of the help. */
-export interface HelpEntry {
+interface HelpEntry {
   /** `board cards merge`, or `board help scripting`. */
   line: string
   summary: string
+  /** The searched texts, in the order of `fieldScores`. */
+  fields: string[]
 }
 
 const maxResults = 5
@@ -24,15 +26,20 @@ const ignored = new Set(
 )
 
 /** Finds the commands and topics whose help contains most of the words, best first. Rare words count more. */
-export async function searchHelp(program: Command, words: readonly string[]): Promise<HelpEntry[]> {
+export async function searchHelp(
+  program: Command,
+  words: readonly string[],
+): Promise<Pick<HelpEntry, 'line' | 'summary'>[]> {
   await loadAll(program)
   const commands = program.commands.filter(each => each.name() !== 'help')
-  const entries = [...commands.flatMap(commandEntries), ...topicEntries].map(({ line, summary, fields }) => ({
-    line,
-    summary,
-    score: 0,
-    fields: fields.map(field => new Set(stemsOf(field))),
-  }))
+  const entries = [...commands.flatMap(commandEntries), ...Object.entries(topics).flatMap(topicEntries)].map(
+    ({ line, summary, fields }) => ({
+      line,
+      summary,
+      score: 0,
+      fields: fields.map(field => new Set(stemsOf(field))),
+    }),
+  )
   for (const word of words.flatMap(tokensOf).filter(each => !ignored.has(each))) {
     const [stem, ...synonyms] = [word, ...synonymsOf(word)].map(stemOf)
     const scores = entries.map(({ fields: [name, ...texts] }) =>
@@ -45,20 +52,25 @@ export async function searchHelp(program: Command, words: readonly string[]): Pr
     for (const [at, score] of scores.entries()) if (score > 0) entries[at]!.score += score * rarity
   }
   const best = Math.max(...entries.map(({ score }) => score))
-  return entries
-    .filter(({ score }) => score > best * minShareOfBest)
-    .sort((a, b) => b.score - a.score)
-    .slice(0, maxResults)
+  const found = entries.filter(({ score }) => score > best * minShareOfBest).sort((a, b) => b.score - a.score)
+  return found.filter(({ line }, at) => found.findIndex(each => each.line === line) === at).slice(0, maxResults)
 }
 
-const topicEntries = Object.entries(topics).map(([name, { summary, text }]) => ({
-  line: `board help ${name}`,
-  summary,
-  fields: [name, summary, text()],
-}))
+/** The entries of a topic. Each recipe is a separate entry, so that its heading is found and shown. */
+function topicEntries([name, { summary, text }]: [string, Topic]): HelpEntry[] {
+  const entry = (heading: string, content: string) => ({
+    line: `board help ${name}`,
+    summary: heading,
+    fields: [name, heading, content],
+  })
+  if (name !== 'recipes') return [entry(summary, text())]
+  return text()
+    .split(/\n\n/)
+    .map(recipe => entry(recipe.slice(0, recipe.indexOf(':\n')).replace(/ \(see: .*\)$/, ''), recipe))
+}
 
 /** The entries of a command and of the commands below it. */
-function commandEntries(command: Command): { line: string; summary: string; fields: string[] }[] {
+function commandEntries(command: Command): HelpEntry[] {
   const { registeredArguments, options, commands } = command
   const rest = [
     ...registeredArguments.flatMap(({ description, argChoices = [] }) => [description, ...argChoices]),

@@ -1,7 +1,12 @@
 import { exitMeanings, exits, type Exit } from '../failures/failure.ts'
 
+export interface Topic {
+  summary: string
+  text: () => string
+}
+
 /** The output of `board help <topic>`. */
-export const topics: Record<string, { summary: string; text: () => string }> = {
+export const topics: Record<string, Topic> = {
   environment: {
     summary: 'How the server, token and project are selected, and other environment variables',
     text: () => environment,
@@ -48,9 +53,20 @@ Without a proxy, the server itself serves HTTPS:
 const recipes = `Run a server for a team with HTTPS, behind nginx or another proxy (see: board help proxy):
   board serve --public-url https://board.example.com --trust-proxy
 
+Use a server on another machine:
+  board auth login --url https://board.example.com
+
 Start an agent on each card that you move to a column:
   board columns create Build --type active --agent claude --prompt "Write the test first."
   board cards move 12 --to Build
+
+Run cards in order, each after the one before it is done:
+  board cards add "Write the tests" --auto
+  board cards add "Write the docs" --auto --blocked-by 12
+
+See what an agent did last night:
+  board agents messages 12 --since 12h
+  board cards diff 12
 
 See what an agent changed, and send the card back with comments:
   board cards diff 12
@@ -59,16 +75,30 @@ See what an agent changed, and send the card back with comments:
 Merge into another branch as one commit:
   board cards merge 12 --into release --squash
 
+Require a test or the approval of a reviewer before cards are merged:
+  board gates add tests "npm test" --merge
+  board gates add review --approvals 1 --role admin --merge
+
+Stop all agents, or stop everything with the server:
+  board cards list -s running -q | board cards cancel -
+  board server stop
+
 Limit what agents spend per month:
   board budgets set project --limit 20 --period month
 
-Run a card every Monday at 9:00:
+Schedule a card: once at a set time, or every Monday at 9:00:
+  board cards add "Tag the release" --start-at 2030-01-31T18:00 --run
   board schedules add "Update dependencies" --cron "0 9 * * 1" --column "In Progress"
 
 Import cards from Trello, or issues from GitHub once or continuously:
   board import trello trello.json -P web
   gh issue list --state all --json number,title,body,labels,state,url | board import github - -P web
   board projects forge web --issue-label board
+
+Give an agent an API key for its model, or another secret as a variable:
+  board credentials add work --provider anthropic --api-key-stdin < key.txt
+  board projects credential work
+  board agents profiles add deploy --agent claude --env DEPLOY_TOKEN
 
 Allow agents to reach one more host from their sandbox:
   board projects sandbox --network listed --allow registry.npmjs.org

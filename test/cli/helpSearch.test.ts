@@ -19,12 +19,15 @@ describe('board help with words that are neither a command nor a topic', () => {
     ['squash merge into another branch', 'cards merge'],
     ['merge', 'cards merge'],
     ['monthly budget', 'budgets'],
-    ['every monday', 'schedules'],
+    ['every monday', 'help recipes'],
+    ['run cards in order', 'help recipes'],
+    ['use a server on another machine', 'help recipes'],
+    ['give an agent a secret', 'help recipes'],
     ['trello', 'import'],
     ['import GitHub issues', 'import'],
-    ['allow host in sandbox', 'projects sandbox'],
+    ['allow host in sandbox', 'help recipes'],
     ['egress', 'projects sandbox'],
-    ['nightly backup', 'backups'],
+    ['nightly backup', 'help recipes'],
     ['restore a backup', 'backups restore'],
     ['cursor', 'mcp'],
     ['cost', 'usage'],
@@ -46,6 +49,9 @@ describe('board help with words that are neither a command nor a topic', () => {
       ]),
     ).toEqual(searches.map(([words, best]) => [words, 0, `Details: board help ${best.replace(/^help /, '')}`, '']))
     expect(ended[0]!.stdout).toContain('\n  board help proxy    How to run a server with HTTPS behind nginx\n')
+    expect(ended.find((_, at) => searches[at]![0] === 'every monday')!.stdout).toContain(
+      '\n  board help recipes  Schedule a card: once at a set time, or every Monday at\n',
+    )
     for (const { stdout } of ended) expect(stdout.match(/^ {2}board /gm)!.length).toBeLessThan(6)
   })
 
