@@ -127,8 +127,8 @@ async function takeOver(
       throw new GitFailed(
         'failed',
         isMain(shadow)
-          ? `The branch moved in the repository as well. Run git reset ${outsideRef}, and commit again.`
-          : `The branch moved in the repository as well. Merge ${outsideRef} in the worktree, so that the board can transfer it.`,
+          ? `The branch has also moved in the repository. Run git reset ${outsideRef}, and commit again.`
+          : `The branch has also moved in the repository. Merge ${outsideRef} in the worktree, so that the board can transfer it.`,
       )
     }
   }

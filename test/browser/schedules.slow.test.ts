@@ -90,7 +90,7 @@ describe.skipIf(noBrowser !== undefined)('schedules, in the browser', () => {
     // The first field has the focus; a select accepts the first letters of an option.
     await page.keyboard.type('Weekly')
     await page.keyboard.press('Tab')
-    // The options are there as soon as the select has the focus.
+    // The options are available as soon as the select has the focus.
     await page.getByRole('option', { name: 'At an interval', includeHidden: true }).waitFor({ state: 'attached' })
     await page.keyboard.type('At an')
     await expect.poll(() => dialog.getByRole('combobox', { name: 'When' }).innerText()).toBe('At an interval')

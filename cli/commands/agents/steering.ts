@@ -43,7 +43,7 @@ export function registerSessionCommands(agents: Command): void {
     agents,
     'relaunch',
     "Start a new session of a card's agent",
-    "Start a new session of a card's agent, with the prompt of its column and its own.",
+    "Start a new session of a card's agent, with the prompts of the column and the card.",
     (client, place, force) => client.agents.relaunch({ ...place, force }),
     'was restarted',
   )

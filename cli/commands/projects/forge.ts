@@ -64,7 +64,7 @@ export function registerForge(projects: Command): void {
     .command('forge [project]')
     .summary("Show or change a project's forge")
     .description(
-      'Show or change the forge of a project (default: the current one): GitHub, GitLab, Gitea or Forgejo, selected by the Git remote, or another one by a command. Its token is one of your credentials (board credentials add --provider github). The board sends the token only to the address of the credential.',
+      'Show or change the forge of a project (default: the current one): GitHub, GitLab, Gitea or Forgejo, selected by the Git remote, or another forge through a command. Its token is one of your credentials (board credentials add --provider github). The board sends the token only to the address of the credential.',
     )
     .addOption(
       new Option(
