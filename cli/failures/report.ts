@@ -30,7 +30,7 @@ export function describeError(error: unknown): Description {
   return { exit, message: error.message || String(code ?? error.name) }
 }
 
-/** Prints the three lines on stderr and sets the exit code. `--debug` prints the stack too. */
+/** Prints the three lines on stderr and sets the exit code. `--debug` also prints the stack. */
 export function report(error: unknown, debug: boolean): void {
   const { exit, message, hint, see } = describeError(error)
   process.exitCode = exits[exit]

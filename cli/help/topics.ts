@@ -107,7 +107,7 @@ Back up every night, and restore the newest backup on another machine, before it
   board serve --backup-every "0 3 * * *"
   board backups download --latest -o board.tar.gz
   board backups restore board.tar.gz --data-dir ~/.local/share/board
-Automatic backups omit the key that decrypts stored secrets. Copy the file secret.key of the data folder to the other machine too.
+Automatic backups omit the key that decrypts stored secrets. Also copy the file secret.key of the data folder to the other machine.
 
 Connect Claude Code or Cursor with MCP (see: board help mcp):
   claude mcp add board -- board mcp

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 
-/** Text that is HTML already. */
+/** Text that is already HTML. */
 export class Html {
   readonly text: string
   constructor(text: string) {

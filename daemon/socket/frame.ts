@@ -4,7 +4,7 @@ import type { StoredEvent } from '../../src/events/outbox.ts'
 /** A message on the wire (RFC 6455, 5.2: text, unmasked), created once for all sockets. */
 export type Frame = Buffer
 
-/** An event's frame. Its data is JSON text already. */
+/** An event's frame. Its data is already JSON text. */
 export const eventFrame = ({ type, data, seq, projectId, at }: StoredEvent): Frame =>
   frameOf(
     `{"type":"${type}","data":${data},"seq":${seq},"projectId":${projectId === null ? 'null' : `"${projectId}"`},"at":"${at}"}`,

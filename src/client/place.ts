@@ -52,7 +52,7 @@ export async function renewPlace(
   wasRefused = false,
 ): Promise<boolean> {
   if (!connection.renew) return false
-  // A concurrent call might have found the new place already.
+  // A concurrent call might already have found the new place.
   if (isSame(connection, used)) {
     const found = await connection.renew({ ...used, wasRefused })
     if (found) Object.assign(connection, found)

@@ -166,7 +166,7 @@ test.each([
     try {
       symlinkSync(to, join(links, name))
     } catch {
-      /* It exists already. */
+      /* It already exists. */
     }
   await setPolicy({ default: 'allow_in_worktree' })
   // Without a worktree the folder of the session is the project's own, which contains the links.

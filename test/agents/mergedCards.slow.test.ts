@@ -166,7 +166,7 @@ describe.each(sandboxes)('a merged card with --sandbox %s', sandbox => {
     expect(event.data).toMatchObject(unmerged)
   })
 
-  test.each(['commits', 'edits'] as const)('is not merged any more after a session that %s', async agent => {
+  test.each(['commits', 'edits'] as const)('is no longer merged after a session that %s', async agent => {
     const card = await worked('edits')
     await merge(card)
     expect(await again(card, 'idles')).toMatchObject({ mergedInto: 'main' })

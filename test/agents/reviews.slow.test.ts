@@ -293,7 +293,7 @@ test('the diff since a review includes the changes uncommitted at that time, als
   expect((await board.request('GET', `${path}999999`)).body.error.code).toBe('REVIEW_NOT_FOUND')
 })
 
-test('data of a review in the repository is deleted with a card that cannot be restored any more', async () => {
+test('data of a review in the repository is deleted with a card that can no longer be restored', async () => {
   const { id } = await attached(place => writeFileSync(join(place, 'new'), 'x\n'))
   await review(id, { verdict: 'approve' })
   await board.client.cards.delete({ ...ref(id), force: true })

@@ -111,7 +111,7 @@ test.each([
   await board.client.cards.update({ ...project(), cardId, agent: null })
 })
 
-describe('a stored agent that is not known any more', () => {
+describe('a stored agent that is no longer known', () => {
   beforeAll(async () => {
     await board.server.app.db.transaction(async tx => {
       for (const table of ['cards', 'columns', 'projects']) await tx.run(`UPDATE ${table} SET agent = 'ghost'`, [])

@@ -42,7 +42,7 @@ describe.skipIf(!isSharable)('an import of a daemon', () => {
     expect(await hidden()).toEqual([own, far, diedFar])
   })
 
-  it('is removed a minute after a crash, when it cannot be a short pause any more', async () => {
+  it('is removed a minute after a crash, when it can no longer be a short pause', async () => {
     const { db } = first.server.app
     const half = await halfImported(first, 'crashed')
     const seen = (secsAgo: number) =>

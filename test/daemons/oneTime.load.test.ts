@@ -127,7 +127,7 @@ describe.skipIf(!isSharable)('one-time codes and tokens, with several daemons', 
     // A provider that accepts a refresh token once, and revokes everything on its reuse.
     provider.on('/token', ({ body }, response) => {
       const isFirst = questions().filter(asked => asked.body.refresh_token === body.refresh_token).length === 1
-      if (!isFirst) provider.goodKey = 'none any more'
+      if (!isFirst) provider.goodKey = 'no longer any'
       setTimeout(() => {
         response.writeHead(isFirst ? 200 : 400, { 'content-type': 'application/json' })
         response.end(

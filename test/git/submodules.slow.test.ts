@@ -45,7 +45,7 @@ describe.each(hasBubblewrap ? (['require', 'off'] as const) : (['off'] as const)
       },
     )
 
-    test.each(['setup', 'beforeRun'])('names no submodules if %s fills them', async which => {
+    test.each(['setup', 'beforeRun'])('does not name submodules if %s fills them', async which => {
       const project = await newProject()
       await board.client.projects.update({ id: project.projectId, worktree: { [which]: fill } })
       const card = await cards.run(project, 'cat libs/lib/lib.txt')
@@ -63,7 +63,7 @@ describe.each(hasBubblewrap ? (['require', 'off'] as const) : (['off'] as const)
       expect((await cards.run(project, 'true')).said).toContain(note)
     })
 
-    test('names no submodules if there are none, or if .gitmodules turns their update off', async () => {
+    test('does not name submodules if there are none, or if .gitmodules turns their update off', async () => {
       const plain = await cards.project()
       const unused = await cards.project(path => {
         addSubmodule(path, 'libs/lib')

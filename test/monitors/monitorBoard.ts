@@ -112,7 +112,7 @@ export async function startMonitorBoard(config: Partial<ServerConfig> = {}): Pro
 /** Waits until at least `least` processes have the mark in their command line or environment. Sleeps in between, because the server uses the same event loop. */
 export const untilThere = (mark: string, minCount: number): Promise<boolean> =>
   eventually(`the processes of ${mark}`, () => looked(processesWith(mark).length >= minCount))
-/** Waits until no process has the mark any more. */
+/** Waits until no process has the mark. */
 export const untilGone = (mark: string, timeoutMs = 5000): Promise<boolean> =>
   eventually(`the end of every process of ${mark}`, () => looked(processesWith(mark).length === 0), timeoutMs)
 const looked = async (isSo: boolean): Promise<boolean> => isSo || delay(lookEveryMs, false)

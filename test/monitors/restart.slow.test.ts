@@ -108,7 +108,7 @@ it('a clock change does not move the next run; the displayed times follow it', a
     )
     expect(moved.status).toBe('ok')
     const runs = runsOf(`${ledger}-quick`)
-    await eventually('the quick one to go on', () => runsOf(`${ledger}-quick`) > runs + 1, 4000)
+    await eventually('the quick one to continue', () => runsOf(`${ledger}-quick`) > runs + 1, 4000)
   }
   expect(runsOf(ledger)).toBe(1)
   await board.client.monitors.deleteProject({ projectId: card.projectId, monitorId: quick })

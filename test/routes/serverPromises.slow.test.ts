@@ -47,7 +47,7 @@ describe('the headers of a row that changes the whole server', () => {
     expect(promises.codesOf(row, 409)).toContain('SETUP_ALREADY_DONE')
   })
 
-  it('work as promised for auth.logout: a second one with the same key has no token any more', async () => {
+  it('work as promised for auth.logout: a second one with the same key no longer has a token', async () => {
     const row = rowOf('auth.logout')
     const { token } = await board.as().auth.setup({ email: 'ada@example.org', password: 'correct horse' })
     expect((await expectHeaders(row, {}, token)).status).toBe(204)

@@ -57,18 +57,18 @@ test('a statement that takes too long stops when it is aborted, with the given r
     ending.signal,
   )
   await new Promise(setImmediate)
-  ending.abort(new Error('Not needed any more.'))
-  await expect(running).rejects.toThrow('Not needed any more.')
+  ending.abort(new Error('No longer needed.'))
+  await expect(running).rejects.toThrow('No longer needed.')
   expect(existsSync(copy)).toBe(false)
-  await expect(run(path, [{ sql: 'SELECT 1' }], ending.signal)).rejects.toThrow('Not needed any more.')
+  await expect(run(path, [{ sql: 'SELECT 1' }], ending.signal)).rejects.toThrow('No longer needed.')
 })
 
 test('an abort in the middle of a statement affects nothing else, also repeatedly', async () => {
   for (let time = 0; time < 8; time++) {
     const ending = new AbortController()
     const running = run(path, [{ sql: endless }], ending.signal)
-    setTimeout(() => ending.abort(new Error('Not needed any more.')), 150 + 20 * time)
-    await expect(running).rejects.toThrow('Not needed any more.')
+    setTimeout(() => ending.abort(new Error('No longer needed.')), 150 + 20 * time)
+    await expect(running).rejects.toThrow('No longer needed.')
   }
 })
 

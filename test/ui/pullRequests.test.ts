@@ -40,7 +40,7 @@ test('a card shows the state of its pull request, on the board and opened', asyn
 
 test('a card shows that its work is already in its base', async () => {
   const id = await world.card('Squashed')
-  const detail = 'Its work is in main already.'
+  const detail = 'Its work is already in main.'
   await db().transaction(async tx =>
     changeCard(tx, await find(tx, { projectId: Number(world.projectId), cardId: Number(id) }), {
       lastAgentAction: JSON.stringify({ type: landedAction, at: tx.now, detail }),

@@ -174,7 +174,7 @@ async function findBackup({ client }: Context, filename: string): Promise<Backup
   return backup
 }
 
-/** Uploads a file unless the server has it already. Returns its name on the server. */
+/** Uploads a file unless the server already has it. Returns its name on the server. */
 async function uploadOnce(context: Context, path: string): Promise<string> {
   const sha256 = await hashFile(path)
   const present = (await context.client.backups.list()).find(each => each.sha256 === sha256)

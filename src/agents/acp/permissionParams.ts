@@ -21,7 +21,7 @@ export interface PermissionParams {
 
 /**
  * Reads an agent's permission request. The protocol's package rejects a whole request for one option of a kind that it does not know.
- * @throws Error if the request names no call
+ * @throws Error if the request does not name a call
  */
 export function parsePermissionParams(params: unknown): PermissionParams {
   const { toolCall, options } = asObject(params)

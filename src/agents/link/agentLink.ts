@@ -21,7 +21,7 @@ export type FailureReason = Extract<
   | 'unclear'
 >
 
-/** A failure of an agent. The message is for people and holds no secret of the launch. */
+/** A failure of an agent. The message is for people and does not contain secrets of the launch. */
 export class AgentFailure extends Error {
   readonly reason: FailureReason
   /** The usage of the turn before it failed. */

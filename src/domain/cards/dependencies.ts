@@ -56,7 +56,7 @@ async function requireParent(db: Reader, card: Card, parentId: number): Promise<
     throw invalid('parentId', `must not be card ${parentId}, which already has ${maxChildren} parts`)
 }
 
-/** @throws Problem CARD_NOT_FOUND for an ID that names no card of the project */
+/** @throws Problem CARD_NOT_FOUND for an ID that is not a card of the project */
 export async function requireCards(db: Reader, { projectId }: Card, ids: readonly number[]) {
   const found = await dependencies.listCardsOfProject(db, projectId, ids)
   const missing = ids.find(id => !found.some(each => each.id === id))

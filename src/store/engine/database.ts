@@ -107,7 +107,7 @@ export interface RemoteOptions {
   clock: Clock
 }
 
-/** A row with the same unique value exists already. */
+/** A row with the same unique value already exists. */
 export class UniqueViolation extends Error {}
 /** A row references a row that does not exist or was deleted. */
 export class ForeignKeyViolation extends Error {}

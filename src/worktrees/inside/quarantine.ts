@@ -44,7 +44,7 @@ const maxShallowBytes = 512 * 1024 * 1024
 const maxListBytes = 1024 * 1024
 /**
  * Opens a worktree in quarantine, with the temporary Git folder inside `folder`. `known` is the worktree's repository, if already looked
- * up. `indexOf` chooses the index of a worktree with a separate Git folder for its agent. A folder that is not a worktree (any more)
+ * up. `indexOf` chooses the index of a worktree with a separate Git folder for its agent. A folder that is not a worktree, or no longer one,
  * appears as one without commits, in which every file is new.
  * @throws GitFailed, or the file system's error
  */

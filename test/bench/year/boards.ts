@@ -29,7 +29,7 @@ export interface Boards {
 /** The work on a board after one day, with the number of events that is kept at least, of which only a few exceed it. */
 const firstDay = { events: 110_000, activities: 20_000, sessions: 50 }
 
-/** Creates both boards in a folder, unless it has them already. */
+/** Creates both boards in a folder, unless it already has them. */
 export async function openBoards(folder: string, work: Work, texts: Texts): Promise<Boards> {
   const note = join(folder, 'year.json')
   if (existsSync(note)) return JSON.parse(readFileSync(note, 'utf8')) as Boards
