@@ -11,12 +11,12 @@ export const submitReview = defineTool({
   card: 'own',
   at: 'machine',
   description:
-    'Submit your review of the changes. You can do this once. approve: the work can be accepted as it is. request_changes: something must change first. Comment on the lines that must change.',
+    'Submit your review of the changes, once. approve: the work is acceptable. request_changes: the author must change it first. Comment on the lines that must change.',
   entries: {
     verdict: v.picklist(['approve', 'request_changes'], 'must be approve or request_changes'),
     summary: v.pipe(
       text(1, reviewLimits.maxCommentLength),
-      v.description('What you checked, and what must change, for the author and for people.'),
+      v.description('Your findings and the necessary changes, for the author and for people.'),
     ),
     comments: v.optional(NewComments, []),
   },
