@@ -13,8 +13,8 @@ type CardGate = Output<Contract['proofs']['list']>[number]
 
 const pollMs = 500
 
-const reasonOf = ({ reason, approvedBy }: CardGate): string | null =>
-  reason ?? (approvedBy.length > 0 ? `Approved by ${approvedBy.join(', ')}.` : null)
+const reasonOf = ({ reason, approvedBy, proof }: CardGate): string | null =>
+  reason ?? (approvedBy.length > 0 ? `Approved by ${approvedBy.join(', ')}.` : (proof?.summary ?? null))
 
 const gateColumns: Column<CardGate>[] = [
   { name: 'id', style: 'id', align: 'right', value: ({ gate }) => gate.id },
@@ -124,7 +124,9 @@ async function showGates({ client, out }: Context, place: CardPlace): Promise<vo
 
 async function showLog(context: Context, place: CardPlace, wanted: string): Promise<void> {
   const { id, name } = await findGate(context, place, wanted)
-  const proof = (await context.client.proofs.list(place)).find(({ gate }) => gate.id === id)?.proof
+  const ahead = (await context.client.proofs.list(place)).find(({ gate }) => gate.id === id)
+  if (!ahead) throw new Failure('notFound', `the gate ${name} is not ahead of card ${place.cardId}`)
+  const { proof } = ahead
   if (!proof) throw new Failure('notFound', `the gate ${name} has not run for card ${place.cardId}`)
   const detail = await context.client.proofs.get({ ...place, proofId: proof.id })
   await context.out.record(detail, logColumns, { body: detail.output })
@@ -134,6 +136,8 @@ const logColumns: Column<Output<Contract['proofs']['get']>>[] = [
   { name: 'status', style: 'status', value: proof => proof.status },
   { name: 'exitCode', header: 'EXIT', value: proof => proof.exitCode },
   { name: 'summary', style: 'text', value: proof => proof.summary },
+  { name: 'agent', value: proof => proof.agent },
+  { name: 'costUsd', header: 'COST', value: proof => (proof.costUsd === null ? null : `$${proof.costUsd.toFixed(2)}`) },
   { name: 'startedAt', header: 'STARTED', style: 'time', value: proof => proof.startedAt },
   { name: 'finishedAt', header: 'FINISHED', style: 'time', value: proof => proof.finishedAt },
   { name: 'output', hidden: true, value: proof => proof.output },
