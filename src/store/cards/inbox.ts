@@ -1,3 +1,4 @@
+import { isOwn } from '../agents/sessionPurposes.ts'
 import type { StatusReason } from '../../contract/agents/agents.ts'
 import type { InboxKind } from '../../contract/cards/inboxKinds.ts'
 import type { CardStatus } from '../../contract/fields.ts'
@@ -54,7 +55,7 @@ const stateKind = `CASE WHEN c.monitor_questions > 0 THEN 'question'
 const stateBody = `CASE WHEN c.status = 'waiting' THEN ${lastAction('detail', 'waiting')}
   WHEN c.monitor_questions > 0 THEN '$ ' || ${asked('command')}
   WHEN c.status = 'completed' AND c.status_reason IS NULL
-    THEN (SELECT summary FROM agent_sessions WHERE card_id = c.id ORDER BY id DESC LIMIT 1)
+    THEN (SELECT summary FROM agent_sessions WHERE card_id = c.id AND ${isOwn('purpose')} ORDER BY id DESC LIMIT 1)
   ELSE c.last_agent_action ->> '$.detail' END`
 const stateTime = `coalesce(CASE WHEN c.status = 'waiting' THEN ${lastAction('at', 'waiting')}
   WHEN c.monitor_questions > 0 THEN ${asked('created_at')} ELSE c.ended_at END, c.started_at, c.created_at)`
