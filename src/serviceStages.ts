@@ -1,4 +1,3 @@
-import type { Socket } from 'node:net'
 import type { ColumnFiller } from './agents/columnFiller.ts'
 import { removeLeftHomes } from './agents/providers/agentHomes.ts'
 import { recover, type Supervisor } from './agents/sessions/agentSupervisor.ts'
@@ -16,15 +15,13 @@ import { logFor, logFailure } from './config/log.ts'
 import type { Logs } from './logs/logs.ts'
 import { recoverMonitors, type Monitors } from './monitors/monitors.ts'
 import { endLeftovers } from './process/leftovers.ts'
+import type { ServerAccess } from './process/reconciler.ts'
 import { recoverScripts, type ScriptRunner } from './scripts/runner.ts'
 import type { Database } from './store/engine/database.ts'
 import type { Worktrees } from './worktrees/worktrees.ts'
 
 /** How processes that run here reach the server. */
-export interface Reach {
-  url: string
-  acceptForBoard(socket: Socket): void
-}
+export type Reach = Omit<ServerAccess, 'log'>
 
 /** The services that start in stages. */
 export interface StartedServices {
@@ -89,15 +86,16 @@ export const stagesOf = (
       logFailure(logFor(log, 'agents'), 'Unused homes of agents could not be removed.', error),
     )
   },
-  startRunners: ({ url, acceptForBoard }: Reach) => {
-    supervisor.start(url, logFor(log, 'agents'), acceptForBoard)
-    columnFiller.start(url, logFor(log, 'agents'))
-    monitors.start(url, logFor(log, 'monitors'))
-    scripts.start(url, logFor(log, 'scripts'))
-    gates.start(url, logFor(log, 'gates'), acceptForBoard)
-    landing.start(url, logFor(log, 'landing'), acceptForBoard)
-    previews.open(url, logFor(log, 'previews'), acceptForBoard)
-    cleanup.open(url, logFor(log, 'worktrees'), acceptForBoard)
+  startRunners: (reach: Reach) => {
+    const accessFor = (part: string) => ({ ...reach, log: logFor(log, part) })
+    supervisor.start(accessFor('agents'))
+    columnFiller.start(accessFor('agents'))
+    monitors.start(accessFor('monitors'))
+    scripts.start(accessFor('scripts'))
+    gates.start(accessFor('gates'))
+    landing.start(accessFor('landing'))
+    previews.open(accessFor('previews'))
+    cleanup.start(accessFor('worktrees'))
     timer.take('machine', logFor(log, 'schedules'))
     issues.start(logFor(log, 'issues'))
     pullRequestLoop.start(logFor(log, 'forge'))

@@ -1,4 +1,3 @@
-import { throttle } from '../async/throttle.ts'
 import type { Log } from '../config/log.ts'
 import { find } from '../domain/cards/cards.ts'
 import { changeCard } from '../domain/cards/cardChanges.ts'
@@ -25,7 +24,7 @@ const maxTurnsPerCommit = 10
  */
 export interface ColumnFiller {
   /** Fills every column of this machine's projects, and then, after each event, the columns of the projects with changes. */
-  start(url: string, log: Log): void
+  start(server: { log: Log }): void
   stop(): Promise<void>
 }
 
@@ -45,26 +44,16 @@ export function createColumnFiller({
       await db.transaction(tx => takeTurns(tx, supervisor, projectId))
     }
   }
-  const reconciler = createReconciler('Columns', async () => {
+  const fillChanged = async () => {
     const last = await readLastSeq(db)
     const filled = await Promise.allSettled((await listProjectsWithTurns(db, seen)).map(fillColumns))
     const failed = filled.find(({ status }) => status === 'rejected')
     if (failed) throw (failed as PromiseRejectedResult).reason
     if (!reconciler.isOver) seen = last
-  })
-  const wake = throttle(reconciler.wake, db.isShared ? sharedBatchMs : batchMs)
-  let stopListening = () => {}
-  return {
-    start: (url, log) => {
-      reconciler.start(url, log)
-      stopListening = outbox.onAppended(wake)
-    },
-    stop: async () => {
-      stopListening()
-      wake.cancel()
-      await reconciler.end()
-    },
   }
+  const debounceMs = db.isShared ? sharedBatchMs : batchMs
+  const reconciler = createReconciler<{ log: Log }>('Columns', fillChanged, { outbox, debounceMs })
+  return { start: reconciler.start, stop: reconciler.end }
 }
 
 async function takeTurns(tx: Transaction, agents: Agents, projectId: number): Promise<void> {

@@ -1,4 +1,3 @@
-import { throttle } from '../async/throttle.ts'
 import { createClockJumpCheck } from '../async/clockJump.ts'
 import type { Log } from '../config/log.ts'
 import type { ServerConfig } from '../config/server.ts'
@@ -41,14 +40,13 @@ export function createTimer(
 ): Timer {
   const duties = new Set<Duty>()
   let timer: NodeJS.Timeout | undefined
-  let unsubscribe: (() => void) | undefined
   const startedWorks = () => works.filter(({ duty }) => duties.has(duty))
   // The clock might have changed since an earlier server ran.
   const unchecked = new Set(works)
   const checkClock = createClockJumpCheck(config, async () => {
     for (const work of works) unchecked.add(work)
   })
-  const reconciler = createReconciler('The due work', async () => {
+  const runDue = async () => {
     clearTimeout(timer)
     await checkClock()
     for (const work of startedWorks()) {
@@ -60,21 +58,18 @@ export function createTimer(
     const waitMs = next === undefined ? maxWaitMs : Date.parse(next) - config.clock().getTime()
     clearTimeout(timer)
     if (!reconciler.isOver) timer = setTimeout(reconciler.wake, Math.min(Math.max(waitMs, 0), maxWaitMs)).unref()
-  })
-  const look = throttle(reconciler.wake, debounceMs)
+  }
+  const reconciler = createReconciler<{ log: Log }>('The due work', runDue, { outbox, debounceMs })
   return {
     take: (duty, log) => {
       duties.add(duty)
-      unsubscribe ??= outbox.onAppended(look)
-      reconciler.start('', log)
+      reconciler.start({ log })
     },
     reconcile: () => {
       reconciler.wake()
       return reconciler.idle()
     },
     stop: async () => {
-      unsubscribe?.()
-      look.cancel()
       clearTimeout(timer)
       await reconciler.end()
     },

@@ -1,11 +1,9 @@
-import type { Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { advancePipeline } from '../agents/sessions/advancePipeline.ts'
 import type { Supervisor } from '../agents/sessions/agentSupervisor.ts'
 import type { SandboxDependencies } from '../agents/sessions/sandbox/projectSandbox.ts'
-import { throttle } from '../async/throttle.ts'
 import { textOfTrees } from '../cardWork/repositoryWork.ts'
-import { logFailure, type Log } from '../config/log.ts'
+import { logFailure } from '../config/log.ts'
 import { Problem } from '../contract/errors.ts'
 import {
   beginCheck,
@@ -17,7 +15,7 @@ import {
   type Checks,
 } from '../domain/cards/proofs.ts'
 import type { Outbox } from '../events/outbox.ts'
-import { createReconciler, withinStop } from '../process/reconciler.ts'
+import { createReconciler, withinStop, type Reconciler, type ServerAccess } from '../process/reconciler.ts'
 import type { ProcessTrees } from '../process/spawn.ts'
 import { readCard, type CardRow } from '../store/cards/cards.ts'
 import { findPassed, listOpenProofs, readProof, type OpenProof, type ProofRow } from '../store/cards/proofs.ts'
@@ -37,7 +35,6 @@ import {
   type CheckResult,
 } from './planCheck.ts'
 
-const debounceMs = 50
 const retryMs = 1000
 /** A command that could not run, which can pass without help, runs once more. */
 const maxAttempts = 2
@@ -49,8 +46,8 @@ export interface GateRunner extends Checks {
   output(proofId: number): Promise<CheckOutput | undefined>
   /** Whether a gate runs in the card's folder. */
   isAtWork(cardId: number): boolean
-  /** Enables checks. Commands reach the server at `url`, or in a sandbox through `acceptForBoard`. */
-  start(url: string, log: Log, acceptForBoard: (socket: Socket) => void): void
+  /** Enables checks. */
+  start(server: ServerAccess): void
   /** Ends all commands, which run again at the next start. Takes at most 9 s. */
   stop(): Promise<void>
 }
@@ -78,12 +75,11 @@ class CardGates implements GateRunner {
   readonly #dependencies: GateDependencies
   /** By card. */
   readonly #live = new Map<number, LiveCheck>()
-  readonly #reconciler = createReconciler('Gates', () => this.#reconcile())
-  #acceptForBoard = (socket: Socket): void => void socket.destroy()
-  #unsubscribe = (): void => {}
+  readonly #reconciler: Reconciler
 
   constructor(dependencies: GateDependencies) {
     this.#dependencies = dependencies
+    this.#reconciler = createReconciler('Gates', () => this.#reconcile(), dependencies)
   }
 
   reconcile(tx: Transaction): void {
@@ -98,14 +94,11 @@ class CardGates implements GateRunner {
     return this.#live.get(cardId)?.run !== undefined
   }
 
-  start(url: string, log: Log, acceptForBoard: (socket: Socket) => void): void {
-    this.#acceptForBoard = acceptForBoard
-    this.#unsubscribe = this.#dependencies.outbox.onAppended(throttle(this.#reconciler.wake, debounceMs))
-    this.#reconciler.start(url, log)
+  start(server: ServerAccess): void {
+    this.#reconciler.start(server)
   }
 
   async stop(): Promise<void> {
-    this.#unsubscribe()
     await this.#reconciler.end()
     const live = [...this.#live.values()]
     for (const each of live) stopCheck(each, 'The server was stopped.')
@@ -193,7 +186,7 @@ class CardGates implements GateRunner {
     )
     if (!isThere) return
     live.run = isCommand(plan.gate)
-      ? new CheckRun({ ...others, ...this.#reconciler.server!, acceptForBoard: this.#acceptForBoard }, plan)
+      ? new CheckRun({ ...others, ...this.#reconciler.server! }, plan)
       : new ReviewRun(this.#dependencies, plan, live.proof.id)
     if (live.stopReason !== null) live.run.stop(live.stopReason)
     const result = await live.run.run()

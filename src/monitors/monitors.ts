@@ -1,24 +1,19 @@
-import type { Log } from '../config/log.ts'
 import type { ServerConfig } from '../config/server.ts'
 import { createClockJumpCheck } from '../async/clockJump.ts'
 import { cutByServer, followCard, recover } from '../domain/automation/monitorRuns.ts'
-import { throttle } from '../async/throttle.ts'
 import type { Outbox } from '../events/outbox.ts'
-import { createReconciler, withinStop } from '../process/reconciler.ts'
+import { createReconciler, withinStop, type ServerAccess } from '../process/reconciler.ts'
 import type { ProcessTrees } from '../process/spawn.ts'
 import type { Database } from '../store/engine/database.ts'
 import { listRunningMonitors, listSchedules, setNextRun, type ScheduleRow } from '../store/automation/monitors.ts'
 import { createRunner, type Runner } from './runner.ts'
 import { createSchedule, type Schedule } from './schedule.ts'
 
-/** The debounce of events: many events of a busy board cost one reconciliation. */
-const debounceMs = 50
-
 export interface Monitors {
   /** Reconciles runs with the rows. Resolves when no reconciliation is pending. */
   reconcile(): Promise<void>
-  /** Starts to run monitors. Commands reach the server at this address. */
-  start(url: string, log: Log): void
+  /** Starts to run monitors. */
+  start(server: ServerAccess): void
   /** Ends every run; the rows stay, and resume with the next server. Takes at most 9 s. */
   stop(): Promise<void>
 }
@@ -32,7 +27,6 @@ interface MonitorDependencies {
 
 /** Runs the monitors of active cards when they are due according to their rows. */
 export function createMonitors({ db, processTrees, outbox, config }: MonitorDependencies): Monitors {
-  let unsubscribe = () => {}
   const wallTime = (inMs: number) => new Date(config.clock().getTime() + inMs).toISOString()
   const schedule = createSchedule()
   const runner = createRunner(
@@ -52,19 +46,15 @@ export function createMonitors({ db, processTrees, outbox, config }: MonitorDepe
     await checkClock()
     runner.startDue()
   }
-  const reconciler = createReconciler('Monitors', reconcile)
+  const reconciler = createReconciler('Monitors', reconcile, { outbox })
 
   return {
     reconcile: () => {
       reconciler.wake()
       return reconciler.idle()
     },
-    start: (url, log) => {
-      unsubscribe = outbox.onAppended(throttle(reconciler.wake, debounceMs))
-      reconciler.start(url, log)
-    },
+    start: reconciler.start,
     stop: async () => {
-      unsubscribe()
       await withinStop(Promise.all([reconciler.end(), runner.close(cutByServer)]))
     },
   }

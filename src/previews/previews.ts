@@ -1,6 +1,4 @@
-import type { Socket } from 'node:net'
-import { throttle } from '../async/throttle.ts'
-import { logFailure, type Log } from '../config/log.ts'
+import { logFailure } from '../config/log.ts'
 import { peerUidReader } from '../system/socketOwner.ts'
 import type { ServerConfig } from '../config/server.ts'
 import { Problem } from '../contract/errors.ts'
@@ -8,7 +6,7 @@ import { maxPreviews, type Preview, type PreviewState } from '../contract/automa
 import type { CardRef } from '../domain/cards/cards.ts'
 import { planPreview, type PreviewPlan } from './planPreview.ts'
 import { appendEvent, type Outbox } from '../events/outbox.ts'
-import { createReconciler, withinStop } from '../process/reconciler.ts'
+import { createReconciler, withinStop, type Reconciler, type ServerAccess } from '../process/reconciler.ts'
 import type { ProcessTrees } from '../process/spawn.ts'
 import { readCard } from '../store/cards/cards.ts'
 import type { Database } from '../store/engine/database.ts'
@@ -18,7 +16,6 @@ import type { CanOpen } from './previewGate.ts'
 import { previewUrl } from './previewProxy.ts'
 import { notRunning, PreviewRun } from './previewRun.ts'
 
-const debounceMs = 50
 /** The number of failed previews that are kept with their output. */
 const maxFailed = 100
 
@@ -39,8 +36,8 @@ export interface Previews {
   end(cardId: number): Promise<void>
   /** Whether processes of a preview might be running in the card's folder. */
   isAtWork(cardId: number): boolean
-  /** Enables starts. Commands reach the server at `url`, or in a sandbox through `acceptForBoard`. */
-  open(url: string, log: Log, acceptForBoard: (socket: Socket) => void): void
+  /** Enables starts. */
+  open(server: ServerAccess): void
   /** Ends all previews. Takes at most 9 s. */
   stop(): Promise<void>
 }
@@ -58,15 +55,12 @@ class CardPreviews implements Previews {
   readonly #dependencies: Dependencies
   readonly #runs = new Map<number, PreviewRun>()
   readonly #uidOf: ReturnType<typeof peerUidReader>
-  readonly #reconciler = createReconciler('Previews', async () => {
-    for (const run of this.#live()) if (!(await isWanted(this.#dependencies.db, run))) void run.stop()
-  })
-  #acceptForBoard = (socket: Socket): void => void socket.destroy()
-  #unsubscribe = (): void => {}
+  readonly #reconciler: Reconciler
   #eventWrites: Promise<unknown> = Promise.resolve()
 
   constructor(dependencies: Dependencies) {
     this.#dependencies = dependencies
+    this.#reconciler = createReconciler('Previews', () => this.#reconcile(), dependencies)
     this.#uidOf = peerUidReader(dependencies.config.socketTables)
   }
 
@@ -109,17 +103,16 @@ class CardPreviews implements Previews {
     await this.#eventWrites
   }
 
-  open(url: string, log: Log, acceptForBoard: (socket: Socket) => void): void {
-    this.#acceptForBoard = acceptForBoard
-    this.#unsubscribe = this.#dependencies.outbox.onAppended(
-      throttle(() => this.#live().length > 0 && this.#reconciler.wake(), debounceMs),
-    )
-    this.#reconciler.start(url, log)
+  open(server: ServerAccess): void {
+    this.#reconciler.start(server)
   }
 
   async stop(): Promise<void> {
-    this.#unsubscribe()
     await withinStop(Promise.all([this.#reconciler.end(), ...[...this.#runs.values()].map(run => run.stop())]))
+  }
+
+  async #reconcile(): Promise<void> {
+    for (const run of this.#live()) if (!(await isWanted(this.#dependencies.db, run))) void run.stop()
   }
 
   #launch(plan: PreviewPlan): void {
@@ -127,18 +120,11 @@ class CardPreviews implements Previews {
     if (!server || isOver) throw new Problem('SHUTTING_DOWN')
     if (this.#live().length >= maxPreviews)
       throw new Problem('CONFLICT', `${maxPreviews} previews are running on this server. Stop one of them.`)
-    const { config, processTrees, sandbox, worktrees, connect } = this.#dependencies
     const cardId = plan.card.id
-    const common = {
-      config,
-      processTrees,
-      sandbox,
-      worktrees,
-      connect,
-      acceptForBoard: this.#acceptForBoard,
-      ...server,
-    }
-    const run = new PreviewRun({ ...common, uidOf: this.#uidOf, onStatus: () => this.#emitState(plan) }, plan)
+    const run = new PreviewRun(
+      { ...this.#dependencies, ...server, uidOf: this.#uidOf, onStatus: () => this.#emitState(plan) },
+      plan,
+    )
     // Deleted first, so that the new run is the last one of the map. The first failed runs are dropped.
     this.#runs.delete(cardId)
     this.#runs.set(cardId, run)

@@ -1,19 +1,37 @@
+import type { Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { coalesce } from '../async/coalesce.ts'
+import { throttle } from '../async/throttle.ts'
 import { logFailure, type Log } from '../config/log.ts'
 
 const retryMs = 1000
 const stopTimeoutMs = 9000
+/** The debounce of events: many events of a busy board cost one reconciliation. */
+const debounceMs = 50
+
+/** How the processes that a service starts reach the server, and the log of the service. */
+export interface ServerAccess {
+  url: string
+  /** Accepts a connection to the board from inside a sandbox. */
+  acceptForBoard(socket: Socket): void
+  log: Log
+}
+
+/** The events that wake a reconciler. They start a run within `debounceMs`. */
+export interface WakingEvents {
+  outbox: { onAppended(listener: () => void): () => void }
+  debounceMs?: number
+}
 
 /**
  * Runs a reconciliation on every wake-up, one at a time, between the start and the end of a server. A wake-up during a run causes
  * another run; a failed run is retried.
  */
-export interface Reconciler {
+export interface Reconciler<Access extends { log: Log } = ServerAccess> {
   /** Undefined before the start. */
-  readonly server: { url: string; log: Log } | undefined
+  readonly server: Access | undefined
   readonly isOver: boolean
-  start(url: string, log: Log): void
+  start(server: Access): void
   wake(): void
   /** Resolves when no run is under way. */
   idle(): Promise<void>
@@ -22,9 +40,14 @@ export interface Reconciler {
 }
 
 /** @param what the subject of log messages: "Sessions" */
-export function createReconciler(what: string, reconcile: () => Promise<void>): Reconciler {
-  let server: Reconciler['server']
+export function createReconciler<Access extends { log: Log } = ServerAccess>(
+  what: string,
+  reconcile: () => Promise<void>,
+  events?: WakingEvents,
+): Reconciler<Access> {
+  let server: Access | undefined
   let isOver = false
+  let unsubscribe: (() => void) | undefined
   let last = Promise.resolve()
   const run = coalesce(() =>
     reconcile().catch(error => {
@@ -45,12 +68,14 @@ export function createReconciler(what: string, reconcile: () => Promise<void>): 
     },
     wake,
     idle,
-    start: (url, log) => {
-      server = { url, log }
+    start: to => {
+      server = to
+      unsubscribe ??= events?.outbox.onAppended(throttle(wake, events.debounceMs ?? debounceMs))
       wake()
     },
     end: () => {
       isOver = true
+      unsubscribe?.()
       return idle()
     },
   }

@@ -1,7 +1,6 @@
-import type { Log } from '../config/log.ts'
 import { failLost, type ScriptRuns } from '../domain/automation/scripts.ts'
 import { createSerialQueue } from '../async/serialQueue.ts'
-import { createReconciler, withinStop } from '../process/reconciler.ts'
+import { createReconciler, withinStop, type ServerAccess } from '../process/reconciler.ts'
 import type { ProcessTrees } from '../process/spawn.ts'
 import type { Database } from '../store/engine/database.ts'
 import { listOpenRuns } from '../store/automation/scripts.ts'
@@ -13,8 +12,8 @@ export interface ScriptRunner extends ScriptRuns {
   outputs(): Map<number, LiveRun['output']>
   /** Reconciles runs with their rows. */
   check(): void
-  /** Starts running scripts. `url` is the address of the server for their commands. */
-  start(url: string, log: Log): void
+  /** Starts to run scripts. */
+  start(server: ServerAccess): void
   /** Ends every run as cancelled. Takes at most 9 s. */
   stop(): Promise<void>
 }

@@ -70,7 +70,7 @@ export function createSupervisor({ revocations, ...dependencies }: Dependencies)
     holdSlot: check => reconciler.holdSlot(check),
     wake: () => reconciler.wake(),
     releaseCalls: () => reconciler.releaseCalls(),
-    start: (url, log, acceptForBoard) => reconciler.start(url, log, acceptForBoard),
+    start: server => reconciler.start(server),
     stop: () => reconciler.stop(),
     refresh,
   }

@@ -1,9 +1,8 @@
-import type { Socket } from 'node:net'
-import type { Log } from '../../config/log.ts'
 import type { ServerConfig } from '../../config/server.ts'
 import type { Agents } from '../../domain/agents/sessions.ts'
 import type { GuardedConnect } from '../../egress/guardedConnect.ts'
 import type { DeviceGrants } from '../../identity/deviceGrants.ts'
+import type { ServerAccess } from '../../process/reconciler.ts'
 import type { ProcessTrees } from '../../process/spawn.ts'
 import type { Sandbox } from '../../sandbox/sandbox.ts'
 import type { Seal } from '../../identity/seal.ts'
@@ -13,7 +12,7 @@ import type { Worktrees } from '../../worktrees/worktrees.ts'
 import type { Catalogue } from '../providers/providerCatalogue.ts'
 
 /** The parts of the board that a run of a session uses. */
-export interface RunDependencies {
+export interface RunDependencies extends ServerAccess {
   config: ServerConfig
   db: Database
   processTrees: ProcessTrees
@@ -26,9 +25,4 @@ export interface RunDependencies {
   prices: PriceList
   /** Opens a connection for an agent whose network access is limited to listed hosts. */
   connect: GuardedConnect
-  /** Accepts a connection to the board from inside a sandbox. */
-  acceptForBoard(socket: Socket): void
-  /** The address at which agents reach this server. */
-  url: string
-  log: Log
 }

@@ -5,7 +5,7 @@ import { resumePaused } from '../../domain/agents/budgetPauses.ts'
 import { isPaused, waitsWithoutRun } from '../../domain/agents/sessionStates.ts'
 import type { Agents } from '../../domain/agents/sessions.ts'
 import { listQuestions } from '../../domain/agents/sessionWaits.ts'
-import { createReconciler, withinStop } from '../../process/reconciler.ts'
+import { createReconciler, withinStop, type ServerAccess } from '../../process/reconciler.ts'
 import type { Database, Transaction } from '../../store/engine/database.ts'
 import { listOpen, readSession, type OpenSession } from '../../store/agents/sessions.ts'
 import { addMessage, transcriptOf } from '../transcript/transcriptWriter.ts'
@@ -26,23 +26,21 @@ const pausedPollMs = 5000
 
 /** Keeps the runs on this machine in step with the open sessions in the database. */
 export class SessionReconciler {
-  readonly #dependencies: Omit<RunDependencies, 'url' | 'log' | 'acceptForBoard'>
+  readonly #dependencies: Omit<RunDependencies, keyof ServerAccess>
   readonly #runs = new Map<number, SessionRun>()
   readonly #queue: SessionQueue
   readonly #checksWithSlot = new Set<SlotHolder>()
   readonly #reconciler = createReconciler('Sessions', () => this.#reconcile())
-  #acceptForBoard: RunDependencies['acceptForBoard'] = socket => socket.destroy()
   #timer: NodeJS.Timeout | undefined
 
-  constructor(dependencies: Omit<RunDependencies, 'url' | 'log' | 'acceptForBoard'>) {
+  constructor(dependencies: Omit<RunDependencies, keyof ServerAccess>) {
     this.#dependencies = dependencies
     this.#queue = createSessionQueue(dependencies.config.agentSlots)
   }
 
-  /** Starts to reconcile. Agents reach the server at this address, and from a sandbox through `acceptForBoard`. */
-  start(url: string, log: Log, acceptForBoard: RunDependencies['acceptForBoard']): void {
-    this.#acceptForBoard = acceptForBoard
-    this.#reconciler.start(url, log)
+  /** Starts to reconcile. */
+  start(server: ServerAccess): void {
+    this.#reconciler.start(server)
   }
 
   /** Starts a reconciliation. If a reconciliation is already running, starts another one after it. */
@@ -142,7 +140,7 @@ export class SessionReconciler {
 
   #startRun(session: OpenSession): void {
     const server = this.#reconciler.server!
-    const run = new SessionRun({ ...this.#dependencies, ...server, acceptForBoard: this.#acceptForBoard }, session)
+    const run = new SessionRun({ ...this.#dependencies, ...server }, session)
     logRun(this.#dependencies.db, server.log, run)
     this.#runs.set(session.id, run)
     void run.late.sessionEnded.then(() => this.wake())

@@ -1,8 +1,6 @@
-import type { Socket } from 'node:net'
-import { throttle } from '../../async/throttle.ts'
-import { logFailure, type Log } from '../../config/log.ts'
+import { logFailure } from '../../config/log.ts'
 import { change, isOpen, type LandingQueue } from '../../domain/cards/landings.ts'
-import { createReconciler, withinStop } from '../../process/reconciler.ts'
+import { createReconciler, withinStop, type Reconciler, type ServerAccess } from '../../process/reconciler.ts'
 import type { Transaction } from '../../store/engine/database.ts'
 import { listQueuedLandings, readLanding, type LandingRow, type QueuedLanding } from '../../store/forges/landings.ts'
 import { hasActiveAgent } from '../../views/cards.ts'
@@ -10,7 +8,6 @@ import type { CheckDependencies } from '../checkRun.ts'
 import { agentStarted, landEntry, Postponed, type LandingDependencies, type LiveLanding } from './landEntry.ts'
 import { rejectLanding } from './rejectLanding.ts'
 
-const debounceMs = 50
 /** The time after which an entry that cannot be merged yet is tried again. */
 const retryMs = 5000
 const maxFailures = 3
@@ -22,8 +19,8 @@ export interface LandingRunner extends LandingQueue {
   output(proofId: number): { output: string; outputStart: number } | undefined
   /** Whether a card is being merged. */
   isAtWork(cardId: number): boolean
-  /** Starts the queues. Commands reach the server at `url`, or in a sandbox through `acceptForBoard`. */
-  start(url: string, log: Log, acceptForBoard: (socket: Socket) => void): void
+  /** Starts the queues. */
+  start(server: ServerAccess): void
   /** Stops the tests, which begin again at the next start. Takes at most 9 s. */
   stop(): Promise<void>
 }
@@ -41,12 +38,11 @@ class Landings implements LandingRunner {
   readonly #live = new Map<string, QueuedWork>()
   /** The unexpected failures of an entry, by its ID. */
   readonly #failures = new Map<number, number>()
-  readonly #reconciler = createReconciler('The landing queue', () => this.#reconcile())
-  #acceptForBoard = (socket: Socket): void => void socket.destroy()
-  #unsubscribe = (): void => {}
+  readonly #reconciler: Reconciler
 
   constructor(dependencies: LandingDependencies) {
     this.#dependencies = dependencies
+    this.#reconciler = createReconciler('The landing queue', () => this.#reconcile(), dependencies)
   }
 
   reconcile(tx: Transaction): void {
@@ -65,14 +61,11 @@ class Landings implements LandingRunner {
     return [...this.#live.values()].some(({ landing }) => landing.cardId === cardId)
   }
 
-  start(url: string, log: Log, acceptForBoard: (socket: Socket) => void): void {
-    this.#acceptForBoard = acceptForBoard
-    this.#unsubscribe = this.#dependencies.outbox.onAppended(throttle(this.#reconciler.wake, debounceMs))
-    this.#reconciler.start(url, log)
+  start(server: ServerAccess): void {
+    this.#reconciler.start(server)
   }
 
   async stop(): Promise<void> {
-    this.#unsubscribe()
     await this.#reconciler.end()
     const live = [...this.#live.values()]
     for (const each of live) stopTest(each, 'The server was stopped.')
@@ -139,7 +132,7 @@ class Landings implements LandingRunner {
   }
 
   #work(): CheckDependencies & LandingDependencies {
-    return { ...this.#dependencies, ...this.#reconciler.server!, acceptForBoard: this.#acceptForBoard }
+    return { ...this.#dependencies, ...this.#reconciler.server! }
   }
 
   async #postpone({ id }: LandingRow, reason: string): Promise<void> {

@@ -1,5 +1,6 @@
-import { reasonOf, type Log } from '../../../config/log.ts'
+import { reasonOf } from '../../../config/log.ts'
 import type { Cleanup, RunCleanup } from '../../../cardWork/cleanup.ts'
+import type { ServerAccess } from '../../../process/reconciler.ts'
 import type { Child, ProcessTrees } from '../../../process/spawn.ts'
 import type { SandboxDependencies } from '../sandbox/projectSandbox.ts'
 import { prepareCommand } from './prepareCommand.ts'
@@ -8,8 +9,8 @@ import { runWorktreeCommand } from './worktreeCommands.ts'
 /** Runs projects' cleanup commands, before worktrees are removed. */
 export interface WorktreeCleanup {
   run: RunCleanup
-  /** Starts to run commands. They reach the server at this address, and from a sandbox through `acceptForBoard`. */
-  open(url: string, log: Log, acceptForBoard: SandboxDependencies['acceptForBoard']): void
+  /** Starts to run commands. */
+  start(server: ServerAccess): void
   /** Ends the running commands. A worktree whose cleanup was ended is still removed. */
   stop(): Promise<void>
 }
@@ -20,9 +21,9 @@ type Dependencies = Pick<SandboxDependencies, 'config' | 'sandbox' | 'worktrees'
 
 export function createWorktreeCleanup({ processTrees, ...dependencies }: Dependencies): WorktreeCleanup {
   const children = new Set<Child>()
-  let at: (Pick<SandboxDependencies, 'url' | 'acceptForBoard'> & { log: Log }) | undefined
-  const runCleanup = async ({ settings, ...site }: Cleanup, parts: NonNullable<typeof at>) => {
-    const { launch, sandbox } = await prepareCommand({ ...dependencies, ...parts }, { ...site, isServed: false })
+  let server: ServerAccess | undefined
+  const runCleanup = async ({ settings, ...site }: Cleanup, access: ServerAccess) => {
+    const { launch, sandbox } = await prepareCommand({ ...dependencies, ...access }, { ...site, isServed: false })
     await runWorktreeCommand('cleanup', {
       launch,
       settings,
@@ -37,9 +38,9 @@ export function createWorktreeCleanup({ processTrees, ...dependencies }: Depende
   }
   return {
     run: async cleanup => {
-      if (!at) return
-      const { log } = at
-      await runCleanup(cleanup, at).catch((error: unknown) =>
+      if (!server) return
+      const { log } = server
+      await runCleanup(cleanup, server).catch((error: unknown) =>
         log('warn', 'The cleanup of a worktree failed. The worktree is removed anyway.', {
           projectId: cleanup.project.id,
           cardId: cleanup.cardId,
@@ -47,11 +48,11 @@ export function createWorktreeCleanup({ processTrees, ...dependencies }: Depende
         }),
       )
     },
-    open: (url, log, acceptForBoard) => {
-      at = { url, log, acceptForBoard }
+    start: to => {
+      server = to
     },
     stop: async () => {
-      at = undefined
+      server = undefined
       await Promise.all([...children].map(child => child.stop({ graceMs: 0 })))
     },
   }
