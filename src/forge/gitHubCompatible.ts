@@ -1,6 +1,15 @@
 import * as v from 'valibot'
 import { MergeMethod } from '../contract/forges/forge.ts'
-import { ForgeFailed, type Forge, type ForgeAddress, type ForgeIssue, type PullChange } from './forge.ts'
+import {
+  ForgeFailed,
+  type Forge,
+  type ForgeAddress,
+  type ForgeComment,
+  type ForgeIssue,
+  type ForgeReview,
+  type PullChange,
+  type PullPart,
+} from './forge.ts'
 import { Anything, Body, Count, Moment, Name, PageUrl, Title } from './forgeFields.ts'
 import type { ForgeHttp } from './forgeHttp.ts'
 
@@ -14,9 +23,20 @@ export const RequestedReviewers = v.pipe(
 
 export const readLogin = async (http: ForgeHttp): Promise<string> => (await http.get('/user', Person)).login
 
-/** The ways to merge that a repository does not exclude. */
-export const allowedMethods = (allows: Readonly<Record<MergeMethod, boolean | undefined>>): MergeMethod[] =>
-  MergeMethod.options.filter(method => allows[method] !== false)
+/** Converts a repository of the API. `allows` has the ways to merge; undefined means that the API does not report one. */
+export const toRepository = (
+  { default_branch: defaultBranch, html_url }: { default_branch: string; html_url?: string | null },
+  { webUrl, repository }: ForgeAddress,
+  allows: Readonly<Record<MergeMethod, boolean | undefined>>,
+): Awaited<ReturnType<PullPart['repository']>> => ({
+  defaultBranch,
+  url: html_url ?? `${webUrl}/${repository}`,
+  mergeMethods: MergeMethod.options.filter(method => allows[method] !== false),
+})
+
+export async function closePull(http: ForgeHttp, pullPath: string): Promise<void> {
+  await http.send('PATCH', pullPath, { state: 'closed' }, Anything)
+}
 
 /** Names of people and repositories are case-insensitive. */
 export const isSame = (a: string, b: string): boolean => a.toLowerCase() === b.toLowerCase()
@@ -52,10 +72,48 @@ export async function ignoredFailure(change: Promise<unknown>): Promise<string[]
   }
 }
 
-export type IssuePart = Pick<
+export type IssuePart = Pick<Forge, 'listIssues' | 'readIssue' | 'closeIssue' | 'reopenIssue'>
+export type ReviewPart = Pick<Forge, 'listReviews' | 'listPullComments' | 'commentOnPull'>
+export type CommentPart = Pick<
   Forge,
-  'listIssues' | 'readIssue' | 'closeIssue' | 'reopenIssue' | 'editIssueComment' | 'deleteIssueComment'
+  'listIssueComments' | 'commentOnIssue' | 'editIssueComment' | 'deleteIssueComment'
 >
+
+/** The name of an account. A deleted account has a name without a login, or none. */
+export const Author = v.pipe(
+  v.nullish(v.object({ login: Name }), null),
+  v.transform(user => user?.login || 'ghost'),
+)
+export const Comment = v.object({ id: Count, user: Author, body: Body, created_at: Moment, updated_at: Moment })
+export type Comment = v.InferOutput<typeof Comment>
+
+const withoutLine = { path: null, line: null, reviewId: null, inReplyTo: null, resolved: false } as const
+
+/** Converts a comment that is not on a line. */
+export const toComment = ({ id, user, body, created_at, updated_at }: Comment): ForgeComment => ({
+  ...withoutLine,
+  id: `comment:${id}`,
+  author: user,
+  body,
+  createdAt: created_at,
+  updatedAt: updated_at,
+})
+
+/** The text of a review as a comment. */
+export const reviewToComment = ({
+  id,
+  author,
+  body,
+  submittedAt,
+}: Pick<ForgeReview, 'id' | 'author' | 'body' | 'submittedAt'>): ForgeComment => ({
+  ...withoutLine,
+  id: `review:${id}`,
+  author,
+  body,
+  reviewId: id,
+  createdAt: submittedAt,
+  updatedAt: submittedAt,
+})
 
 /** The fields of an issue that both APIs have. */
 export const issueFields = {
@@ -83,10 +141,18 @@ export const toForgeIssue = (
   updatedAt: issue.updated_at,
 })
 
-/** The changes of comments on issues. `issues` is the path of the repository's issues. */
-export function issueComments(http: ForgeHttp, issues: string): Pick<Forge, 'editIssueComment' | 'deleteIssueComment'> {
+/**
+ * Comments on issues, and on pull requests as a whole, which have a number like issues.
+ * @param all the query of a page of the maximum size
+ */
+export function issueComments(http: ForgeHttp, repo: string, all: Readonly<Record<string, number>>): CommentPart {
+  const issues = `${repo}/issues`
   const path = (id: string) => `${issues}/comments/${id.replace(/^comment:/, '')}`
   return {
+    listIssueComments: async (number, since) =>
+      (await http.list(`${issues}/${number}/comments`, v.array(Comment), { ...all, since })).map(toComment),
+    commentOnIssue: async (number, body) =>
+      toComment(await http.send('POST', `${issues}/${number}/comments`, { body }, Comment)),
     editIssueComment: async (_number, id, body) => {
       await http.send('PATCH', path(id), { body }, Anything)
     },

@@ -6,7 +6,7 @@ import { ForgeFailed } from '../forge.ts'
 import { Count, Name, Sha } from '../forgeFields.ts'
 import { pageUrl } from '../forgeFields.ts'
 import type { ForgeHttp } from '../forgeHttp.ts'
-import { pageSize } from './fields.ts'
+import { pageSize } from './pageSize.ts'
 
 const Status = v.object({
   id: Count,

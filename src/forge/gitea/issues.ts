@@ -2,8 +2,8 @@ import * as v from 'valibot'
 import type { ForgeAddress } from '../forge.ts'
 import { Anything, Name } from '../forgeFields.ts'
 import type { ForgeHttp } from '../forgeHttp.ts'
-import { issueComments, issueFields, toForgeIssue, type IssuePart } from '../gitHubCompatible.ts'
-import { Author, pageSize } from './fields.ts'
+import { Author, issueFields, toForgeIssue, type IssuePart } from '../gitHubCompatible.ts'
+import { pageSize } from './pageSize.ts'
 
 const Issue = v.object({
   ...issueFields,
@@ -39,6 +39,5 @@ export function giteaIssues(http: ForgeHttp, address: ForgeAddress): IssuePart {
     readIssue: async number => toIssue(await http.get(`${issues}/${number}`, Issue)),
     closeIssue: number => change(number, 'closed'),
     reopenIssue: number => change(number, 'open'),
-    ...issueComments(http, issues),
   }
 }

@@ -3,8 +3,15 @@ import type { ForgeAddress, ForgePull, PullChange, PullPart } from '../forge.ts'
 import { Anything, Body, Branch, Count, Moment, Name, PageUrl, Sha, Title } from '../forgeFields.ts'
 import type { ForgeHttp } from '../forgeHttp.ts'
 import { asInvalid } from '../forgeFailures.ts'
-import { allowedMethods, changeReviewers, readLogin, RequestedReviewers, ignoredFailure } from '../gitHubCompatible.ts'
-import { pageSize } from './fields.ts'
+import {
+  closePull,
+  changeReviewers,
+  readLogin,
+  RequestedReviewers,
+  ignoredFailure,
+  toRepository,
+} from '../gitHubCompatible.ts'
+import { pageSize } from './pageSize.ts'
 import { isReady } from './protection.ts'
 
 const Repository = v.object({
@@ -61,15 +68,11 @@ export function giteaPulls(http: ForgeHttp, address: ForgeAddress): PullPart {
     account: () => readLogin(http),
     repository: async () => {
       const found = await http.get(repo, Repository)
-      return {
-        defaultBranch: found.default_branch,
-        url: found.html_url ?? `${address.webUrl}/${address.repository}`,
-        mergeMethods: allowedMethods({
-          merge: found.allow_merge_commits,
-          squash: found.allow_squash_merge,
-          rebase: found.allow_rebase,
-        }),
-      }
+      return toRepository(found, address, {
+        merge: found.allow_merge_commits,
+        squash: found.allow_squash_merge,
+        rebase: found.allow_rebase,
+      })
     },
     findPull: async branch => {
       const found = (await find(branch, 'open')) ?? (await find(branch, 'closed'))
@@ -93,9 +96,7 @@ export function giteaPulls(http: ForgeHttp, address: ForgeAddress): PullPart {
       const notTaken = await changeNames(http, repo, now, names)
       return { pull: await read(number), notTaken }
     },
-    closePull: async number => {
-      await http.send('PATCH', path(number), { state: 'closed' }, Anything)
-    },
+    closePull: number => closePull(http, path(number)),
     mergePull: async (number, { method, headCommit, title }) => {
       const body = { Do: method, head_commit_id: headCommit, MergeTitleField: title }
       await http.send('POST', `${path(number)}/merge`, body, Anything)

@@ -1,10 +1,11 @@
 import * as v from 'valibot'
 import type { ReviewVerdict } from '../../contract/forges/pullRequestRecords.ts'
-import type { Forge, ForgeComment, ForgeReview } from '../forge.ts'
+import type { ForgeComment, ForgeReview } from '../forge.ts'
 import { Body, Count, Moment, Name, PageUrl, Sha } from '../forgeFields.ts'
 import type { ForgeHttp } from '../forgeHttp.ts'
+import { Author, Comment, reviewToComment, toComment, type CommentPart, type ReviewPart } from '../gitHubCompatible.ts'
 import { byTime, newestVerdicts } from '../reviewOrder.ts'
-import { Author, Comment, pageSize } from './fields.ts'
+import { all } from './pageSize.ts'
 
 const Review = v.object({
   id: Count,
@@ -33,21 +34,12 @@ const verdicts: Readonly<Record<string, ReviewVerdict>> = {
   REQUEST_CHANGES: 'changes_requested',
   COMMENT: 'commented',
 }
-const all = { limit: pageSize }
 
-type ReviewPart = Pick<
-  Forge,
-  'listReviews' | 'listPullComments' | 'commentOnPull' | 'listIssueComments' | 'commentOnIssue'
->
 /** `isOfficial`: the branch protection counts the approvals of this author. */
 type OfficialReview = ForgeReview & { isOfficial: boolean; comments: number }
 
-/** Reviews, and comments on pull requests and issues, on Gitea or Forgejo. */
-export function giteaReviews(http: ForgeHttp, repo: string): ReviewPart {
-  const comments = async (number: number, since?: string) =>
-    (await http.list(`${repo}/issues/${number}/comments`, v.array(Comment), { ...all, since })).map(toComment)
-  const comment = async (number: number, body: string) =>
-    toComment(await http.send('POST', `${repo}/issues/${number}/comments`, { body }, Comment))
+/** Reviews, and comments on pull requests, on Gitea or Forgejo. */
+export function giteaReviews(http: ForgeHttp, repo: string, comments: CommentPart): ReviewPart {
   const lines = (number: number, review: string) =>
     http.list(`${repo}/pulls/${number}/reviews/${review}/comments`, v.array(LineComment), all)
   return {
@@ -55,26 +47,17 @@ export function giteaReviews(http: ForgeHttp, repo: string): ReviewPart {
       (await readReviews(http, repo, number)).map(({ isOfficial: _, comments: __, ...review }) => review),
     listPullComments: async number => {
       const submitted = await allReviews(http, repo, number)
-      const found: ForgeComment[] = await comments(number)
+      const found: ForgeComment[] = await comments.listIssueComments(number)
       for (const { id, author, body, state, submittedAt, comments: count } of submitted) {
         if (count > 0) found.push(...(await lines(number, id)).map(line => lineToComment(id, line)))
-        if (state === 'commented' && body !== '')
-          found.push({
-            ...nowhere,
-            id: `review:${id}`,
-            author,
-            body,
-            reviewId: id,
-            createdAt: submittedAt,
-            updatedAt: submittedAt,
-          })
+        if (state === 'commented' && body !== '') found.push(reviewToComment({ id, author, body, submittedAt }))
       }
       return inThreads(found.sort(byTime))
     },
     commentOnPull: async (number, body, to) => {
       const [, review, id] = /^line:(\d+):(\d+)$/.exec(to ?? '') ?? []
       const line = review === undefined ? undefined : (await lines(number, review)).find(each => `${each.id}` === id)
-      if (!line) return comment(number, body)
+      if (!line) return comments.commentOnIssue(number, body)
       // A thread consists of the comments on one line.
       const answer = { path: line.path, body, new_position: line.position || line.original_position }
       const made = await http.send(
@@ -87,16 +70,10 @@ export function giteaReviews(http: ForgeHttp, repo: string): ReviewPart {
       return posted
         ? { ...lineToComment(`${made.id}`, posted), inReplyTo: to! }
         : {
-            ...nowhere,
-            id: `review:${made.id}`,
-            author: made.user,
-            body,
-            createdAt: made.submitted_at,
-            updatedAt: made.submitted_at,
+            ...reviewToComment({ id: `${made.id}`, author: made.user, body, submittedAt: made.submitted_at }),
+            reviewId: null,
           }
     },
-    listIssueComments: comments,
-    commentOnIssue: comment,
   }
 }
 
@@ -138,17 +115,6 @@ function inThreads(comments: readonly ForgeComment[]): ForgeComment[] {
     return { ...comment, inReplyTo: root ?? null }
   })
 }
-
-const nowhere = { path: null, line: null, reviewId: null, inReplyTo: null, resolved: false } as const
-
-const toComment = ({ id, user, body, created_at, updated_at }: Comment): ForgeComment => ({
-  ...nowhere,
-  id: `comment:${id}`,
-  author: user,
-  body,
-  createdAt: created_at,
-  updatedAt: updated_at,
-})
 
 /** The ID includes the review, because the comment is only found there. */
 const lineToComment = (review: string, line: LineComment): ForgeComment => ({

@@ -1,9 +1,10 @@
 import type { Forge, ForgeAddress } from '../forge.ts'
 import { createForgeHttp, type ForgeOptions } from '../forgeHttp.ts'
+import { issueComments } from '../gitHubCompatible.ts'
 import { gitHubChecks } from './checks.ts'
 import { gitHubIssues } from './issues.ts'
 import { gitHubPulls } from './pulls.ts'
-import { gitHubReviews } from './reviews.ts'
+import { all, gitHubReviews } from './reviews.ts'
 
 /**
  * A repository on GitHub or GitHub Enterprise Server, through the REST API, and through GraphQL for features that REST
@@ -17,10 +18,12 @@ export function gitHub(address: ForgeAddress, token: string, options: ForgeOptio
   }
   const http = createForgeHttp({ kind: address.kind, apiUrl: address.apiUrl, headers, token }, options)
   const repo = `/repos/${address.repository}`
+  const comments = issueComments(http, repo, all)
   return {
     ...gitHubPulls(http, address),
     ...gitHubChecks(http, repo),
-    ...gitHubReviews(http, repo, address.apiUrl),
+    ...gitHubReviews(http, repo, address.apiUrl, comments),
     ...gitHubIssues(http, address),
+    ...comments,
   }
 }

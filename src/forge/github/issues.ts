@@ -2,8 +2,7 @@ import * as v from 'valibot'
 import type { ForgeAddress } from '../forge.ts'
 import { Anything, Name } from '../forgeFields.ts'
 import type { ForgeHttp } from '../forgeHttp.ts'
-import { issueComments, issueFields, toForgeIssue, type IssuePart } from '../gitHubCompatible.ts'
-import { Author } from './reviews.ts'
+import { Author, issueFields, toForgeIssue, type IssuePart } from '../gitHubCompatible.ts'
 
 const Label = v.union([
   Name,
@@ -36,6 +35,5 @@ export function gitHubIssues(http: ForgeHttp, address: ForgeAddress): IssuePart 
     reopenIssue: async number => {
       await http.send('PATCH', `${issues}/${number}`, { state: 'open' }, Anything)
     },
-    ...issueComments(http, issues),
   }
 }

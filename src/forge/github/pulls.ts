@@ -3,12 +3,13 @@ import { ForgeFailed, type ForgeAddress, type ForgePull, type PullChange, type P
 import { Anything, Body, Branch, Count, Moment, Name, PageUrl, Sha, Title } from '../forgeFields.ts'
 import type { ForgeHttp } from '../forgeHttp.ts'
 import {
-  allowedMethods,
+  closePull,
   changeReviewers,
   isSame,
   readLogin,
   RequestedReviewers,
   ignoredFailure,
+  toRepository,
 } from '../gitHubCompatible.ts'
 
 const Repository = v.object({
@@ -67,15 +68,11 @@ export function gitHubPulls(http: ForgeHttp, address: ForgeAddress): PullPart {
     account: () => readLogin(http),
     repository: async () => {
       const found = await http.get(repo, Repository)
-      return {
-        defaultBranch: found.default_branch,
-        url: found.html_url ?? `${address.webUrl}/${address.repository}`,
-        mergeMethods: allowedMethods({
-          merge: found.allow_merge_commit,
-          squash: found.allow_squash_merge,
-          rebase: found.allow_rebase_merge,
-        }),
-      }
+      return toRepository(found, address, {
+        merge: found.allow_merge_commit,
+        squash: found.allow_squash_merge,
+        rebase: found.allow_rebase_merge,
+      })
     },
     findPull: async branch => {
       const query = { head: `${owner}:${branch}`, state: 'all', sort: 'created', direction: 'desc', per_page: 50 }
@@ -103,9 +100,7 @@ export function gitHubPulls(http: ForgeHttp, address: ForgeAddress): PullPart {
       const notTaken = await changeNames(http, repo, pull, names)
       return { pull: toPull(await read(number)), notTaken }
     },
-    closePull: async number => {
-      await http.send('PATCH', path(number), { state: 'closed' }, Anything)
-    },
+    closePull: number => closePull(http, path(number)),
     mergePull: async (number, { method, headCommit, title }) => {
       const body = { merge_method: method, sha: headCommit, commit_title: title }
       const { sha, merged } = await http.send('PUT', `${path(number)}/merge`, body, Merged)

@@ -1,16 +1,15 @@
 import * as v from 'valibot'
 import type { ReviewVerdict } from '../../contract/forges/pullRequestRecords.ts'
-import { ForgeFailed, type Forge, type ForgeComment } from '../forge.ts'
+import { ForgeFailed, type ForgeComment } from '../forge.ts'
 import { Body, Count, Moment, Name, PageUrl, Sha } from '../forgeFields.ts'
 import type { ForgeHttp } from '../forgeHttp.ts'
+import { Author, Comment, reviewToComment, toComment, type CommentPart, type ReviewPart } from '../gitHubCompatible.ts'
 import { byTime, newestVerdicts } from '../reviewOrder.ts'
 import { graphUrl } from './pulls.ts'
 
-/** Null once the account is deleted. */
-export const Author = v.pipe(
-  v.nullish(v.object({ login: Name }), null),
-  v.transform(user => user?.login ?? 'ghost'),
-)
+/** The query of a page of the maximum size. */
+export const all = { per_page: 100 }
+
 const Review = v.object({
   id: Count,
   user: Author,
@@ -22,18 +21,13 @@ const Review = v.object({
   commit_id: v.nullish(Sha),
 })
 const LineComment = v.object({
-  id: Count,
-  user: Author,
-  body: Body,
+  ...Comment.entries,
   path: Name,
   line: v.nullish(Count),
   original_line: v.nullish(Count),
   pull_request_review_id: v.nullish(Count),
   in_reply_to_id: v.optional(Count),
-  created_at: Moment,
-  updated_at: Moment,
 })
-const Comment = v.object({ id: Count, user: Author, body: Body, created_at: Moment, updated_at: Moment })
 const Threads = v.object({
   data: v.object({
     repository: v.object({
@@ -63,14 +57,8 @@ const verdicts: Readonly<Record<string, ReviewVerdict>> = {
 const threadsQuery = `query($owner: String!, $name: String!, $number: Int!) { repository(owner: $owner, name: $name) {
   pullRequest(number: $number) { reviewThreads(last: 100) { nodes { isResolved comments(first: 1) { nodes { databaseId } } } } } } }`
 
-type ReviewPart = Pick<
-  Forge,
-  'listReviews' | 'listPullComments' | 'commentOnPull' | 'listIssueComments' | 'commentOnIssue'
->
-
-/** Reviews, and comments on pull requests and issues. */
-export function gitHubReviews(http: ForgeHttp, repo: string, apiUrl: string): ReviewPart {
-  const all = { per_page: 100 }
+/** Reviews, and comments on pull requests. */
+export function gitHubReviews(http: ForgeHttp, repo: string, apiUrl: string, comments: CommentPart): ReviewPart {
   const reviews = async (number: number) =>
     (await http.list(`${repo}/pulls/${number}/reviews`, v.array(Review), all)).flatMap(
       ({ id, user, body, state, html_url, author_association, submitted_at, commit_id }) => {
@@ -81,71 +69,41 @@ export function gitHubReviews(http: ForgeHttp, repo: string, apiUrl: string): Re
         return [{ id: `${id}`, state: verdict, author: user, body, ...place }]
       },
     )
-  const comments = async (number: number, since?: string) =>
-    (await http.list(`${repo}/issues/${number}/comments`, v.array(Comment), { ...all, since })).map(toComment)
-  const comment = async (number: number, body: string) =>
-    toComment(await http.send('POST', `${repo}/issues/${number}/comments`, { body }, Comment))
   return {
     listReviews: async number => newestVerdicts(await reviews(number)),
     listPullComments: async number => {
       const [lines, general, submitted] = await Promise.all([
         http.list(`${repo}/pulls/${number}/comments`, v.array(LineComment), all),
-        comments(number),
+        comments.listIssueComments(number),
         reviews(number),
       ])
       const resolved = lines.length > 0 ? await resolvedThreads(http, repo, apiUrl, number) : new Set<number>()
       const remarks = submitted.filter(({ state, body }) => state === 'commented' && body !== '')
-      return [
-        ...lines.map(line => lineToComment(line, resolved)),
-        ...general,
-        ...remarks.map(({ id, author, body, submittedAt }) => ({
-          ...nowhere,
-          id: `review:${id}`,
-          author,
-          body,
-          reviewId: id,
-          createdAt: submittedAt,
-          updatedAt: submittedAt,
-        })),
-      ].sort(byTime)
+      return [...lines.map(line => lineToComment(line, resolved)), ...general, ...remarks.map(reviewToComment)].sort(
+        byTime,
+      )
     },
     commentOnPull: async (number, body, to) => {
       // Only a thread's first comment accepts answers.
       const root = /^line:(\d+):\d+$/.exec(to ?? '')?.[1]
-      if (root === undefined) return comment(number, body)
+      if (root === undefined) return comments.commentOnIssue(number, body)
       const path = `${repo}/pulls/${number}/comments/${root}/replies`
       return lineToComment(await http.send('POST', path, { body }, LineComment), new Set())
     },
-    listIssueComments: comments,
-    commentOnIssue: comment,
   }
 }
-
-const nowhere = { path: null, line: null, reviewId: null, inReplyTo: null, resolved: false } as const
-
-const toComment = ({ id, user, body, created_at, updated_at }: v.InferOutput<typeof Comment>): ForgeComment => ({
-  ...nowhere,
-  id: `comment:${id}`,
-  author: user,
-  body,
-  createdAt: created_at,
-  updatedAt: updated_at,
-})
 
 /** The ID includes the thread, because answers go there. */
 function lineToComment(line: v.InferOutput<typeof LineComment>, resolved: ReadonlySet<number>): ForgeComment {
   const root = line.in_reply_to_id ?? line.id
   return {
+    ...toComment(line),
     id: `line:${root}:${line.id}`,
-    author: line.user,
-    body: line.body,
     path: line.path,
     line: line.line ?? line.original_line ?? null,
     reviewId: typeof line.pull_request_review_id !== 'number' ? null : `${line.pull_request_review_id}`,
     inReplyTo: line.in_reply_to_id === undefined ? null : `line:${root}:${root}`,
     resolved: resolved.has(root),
-    createdAt: line.created_at,
-    updatedAt: line.updated_at,
   }
 }
 
