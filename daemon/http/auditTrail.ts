@@ -27,12 +27,14 @@ const maxDetailLength = 500
 /** Statuses of refused sign-ins. */
 const refusals = new Set([401, 403, 429])
 
+export type AuditDependencies = Pick<App, 'audit' | 'db'>
+
 /**
  * The entry of one call in the audit log. It is written in the transaction of a change through `db` or `wrap`. Without such a change, it is
  * written after the handler and before the answer. Failed calls leave no entry, except sign-ins.
  */
 export class AuditTrail {
-  readonly #app: App
+  readonly #app: AuditDependencies
   readonly #described: Described
   readonly #caller: Caller | undefined
   readonly #address: string
@@ -41,7 +43,7 @@ export class AuditTrail {
   #isWritten = false
 
   /** @param caller undefined on a public route */
-  constructor(app: App, described: Described, caller: Caller | undefined, address: string) {
+  constructor(app: AuditDependencies, described: Described, caller: Caller | undefined, address: string) {
     this.#app = app
     this.#described = described
     this.#caller = caller

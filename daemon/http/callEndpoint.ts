@@ -5,12 +5,16 @@ import { explainMissing } from '../../src/domain/accounts/foreignKeyErrors.ts'
 import type { Caller } from '../../src/domain/accounts/caller.ts'
 import { ForeignKeyViolation } from '../../src/store/engine/database.ts'
 import { forwardRequest } from '../peers/forward.ts'
+import type { PeerDependencies } from '../peers/peers.ts'
 import type { AuditTrail, Described } from './auditTrail.ts'
 import { authorize } from './authorize.ts'
 import type { AnyHandler } from './handlers.ts'
 import type { Claim } from './idempotency.ts'
 import { paramReader } from './pathParams.ts'
 import type { RequestCall } from './requestCall.ts'
+
+/** The services that each call of a route uses. */
+export type EndpointDependencies = PeerDependencies & Pick<App, 'reads'>
 
 type Fields = Record<string, unknown>
 
@@ -64,7 +68,7 @@ export interface Outcome {
  * Calls a route's handler: authorize, forward, read, audit, call. Requests and tools use the same path.
  */
 export async function callEndpoint(
-  app: App,
+  app: EndpointDependencies,
   { route, handler, isProjectInPath }: Endpoint,
   call: RequestCall,
   { params, isOpen, read, audit, message }: EndpointCall,

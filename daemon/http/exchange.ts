@@ -13,6 +13,12 @@ import { commonHeaders, presentFailure, send, toProblem, type Answer, type Heade
 /** Logs and counts an answered request. */
 export type Note = (answered: Answered) => void
 
+/** The services that the answer to a request uses. */
+export interface Responder {
+  app: Pick<App, 'config' | 'peerOf'>
+  note: Note
+}
+
 /** A request and its state so far. */
 export interface Exchange {
   req: IncomingMessage
@@ -50,12 +56,7 @@ export function beginExchange(
 }
 
 /** Sends the answer, and notes it. */
-export function sendAnswer(
-  { app, note }: { app: App; note: Note },
-  exchange: Exchange,
-  answer: Answer,
-  problem?: Problem,
-): Response {
+export function sendAnswer({ app, note }: Responder, exchange: Exchange, answer: Answer, problem?: Problem): Response {
   const { req, res, route, requestId, caller, startedAtMs } = exchange
   const response = send(res, answer)
   note({
@@ -72,7 +73,7 @@ export function sendAnswer(
 }
 
 /** Sends the error in its envelope, and notes it. */
-export function sendError(server: { app: App; note: Note }, exchange: Exchange, error: unknown): Response {
+export function sendError(server: Responder, exchange: Exchange, error: unknown): Response {
   const { requestId, headers, route, req } = exchange
   const problem = toProblem(error, requestId)
   if (problem.status === 401 && route?.challenges) headers['www-authenticate'] = oauthChallenge(server.app, req)

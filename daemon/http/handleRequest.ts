@@ -6,11 +6,11 @@ import type { Caller } from '../../src/domain/accounts/caller.ts'
 import { authenticate } from '../../src/identity/authenticate.ts'
 import type { RequestLimit } from '../limits/requestLimit.ts'
 import { clientAddress, forwardCheckOf } from '../peers/forwardCheck.ts'
-import { AuditTrail } from './auditTrail.ts'
+import { AuditTrail, type AuditDependencies } from './auditTrail.ts'
 import { isOpenTo } from './authorize.ts'
-import { callEndpoint, explainFailedWrite, type Endpoint } from './callEndpoint.ts'
+import { callEndpoint, explainFailedWrite, type Endpoint, type EndpointDependencies } from './callEndpoint.ts'
 import { presentCsv, wantsCsv } from './csv.ts'
-import { beginExchange, sendError, sendAnswer, type Exchange, type Note } from './exchange.ts'
+import { beginExchange, sendError, sendAnswer, type Exchange, type Note, type Responder } from './exchange.ts'
 import { Json } from './handlers.ts'
 import { hostOriginGuard } from './hostOriginGuard.ts'
 import { peekId } from './pathParams.ts'
@@ -20,7 +20,7 @@ import { toAnswer, type Answer } from './response.ts'
 
 /** The dependencies that all requests share. */
 export interface Server {
-  app: App
+  app: EndpointDependencies & AuditDependencies & Responder['app'] & Pick<App, 'catalogue' | 'identity'>
   note: Note
   keyLimit: RequestLimit
   agentLimit: RequestLimit

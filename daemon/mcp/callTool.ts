@@ -1,5 +1,4 @@
 import { CallToolRequestSchema, type CallToolResult } from '@modelcontextprotocol/sdk/types.js'
-import type { App } from '../../src/app.ts'
 import { Problem } from '../../src/contract/errors.ts'
 import { actorOf } from '../../src/domain/cards/activity.ts'
 import type { Database } from '../../src/store/engine/database.ts'
@@ -7,7 +6,7 @@ import { AuditTrail } from '../http/auditTrail.ts'
 import type { Call } from '../http/handlers.ts'
 import type { Session } from './session.ts'
 import { callRow } from './rowTools.ts'
-import type { Content, Tool } from './tool.ts'
+import type { Content, Tool, ToolDependencies } from './tool.ts'
 import { toolsetOf, type Found } from './toolset.ts'
 import { escapeInvisible, visibleJson } from './visible.ts'
 import { isToTell, recoveryHints } from './recoveryHints.ts'
@@ -18,7 +17,7 @@ import { isToTell, recoveryHints } from './recoveryHints.ts'
  * @returns the result, or the answer of another machine to the message
  */
 export async function callTool(
-  app: App,
+  app: ToolDependencies,
   call: Call,
   found: Found,
   input: Record<string, unknown>,
@@ -47,7 +46,12 @@ function failureOf(error: Problem, { caller }: Call): CallToolResult {
   return { isError: true, content: [{ type: 'text', text: visibleJson(told) }] }
 }
 
-async function callByHand(app: App, { caller, address, signal }: Call, tool: Tool, input: unknown): Promise<Content[]> {
+async function callByHand(
+  app: ToolDependencies,
+  { caller, address, signal }: Call,
+  tool: Tool,
+  input: unknown,
+): Promise<Content[]> {
   const audit = tool.audited && new AuditTrail(app, tool.audited, caller, address)
   const db = audit?.db ?? app.db
   const own: Database = { ...db, transaction: work => db.transaction(work, actorOf(caller)) }

@@ -1,10 +1,9 @@
-import type { App } from '../../src/app.ts'
 import { invalid } from '../../src/contract/errors.ts'
 import { paramsOf } from '../../src/contract/paths.ts'
 import type { Tool } from '../../src/contract/agents/tool.ts'
 import type { CardRef } from '../../src/domain/cards/cards.ts'
-import { AuditTrail } from '../http/auditTrail.ts'
-import { callEndpoint, explainFailedWrite, type Endpoint } from '../http/callEndpoint.ts'
+import { AuditTrail, type AuditDependencies } from '../http/auditTrail.ts'
+import { callEndpoint, explainFailedWrite, type Endpoint, type EndpointDependencies } from '../http/callEndpoint.ts'
 import { Json, type Call } from '../http/handlers.ts'
 import { RequestCall } from '../http/requestCall.ts'
 import { takeFields } from '../http/requestInput.ts'
@@ -57,7 +56,7 @@ export function describeRow({ tool, endpoint: { route } }: RowTool): Description
  * @throws Problem
  */
 export async function callRow(
-  app: App,
+  app: EndpointDependencies & AuditDependencies,
   { caller, peer, address, request, response }: Call,
   { tool, endpoint }: RowTool,
   given: Fields,

@@ -6,12 +6,18 @@ import type { Route, Who } from '../../src/contract/route.ts'
 import type { ToolGroup } from '../../src/contract/agents/tool.ts'
 import type { Caller } from '../../src/domain/accounts/caller.ts'
 import type { Reader } from '../../src/store/engine/database.ts'
-import type { AuditTrail, Described } from '../http/auditTrail.ts'
+import type { AuditDependencies, AuditTrail, Described } from '../http/auditTrail.ts'
 import { authorize } from '../http/authorize.ts'
+import type { EndpointDependencies } from '../http/callEndpoint.ts'
 import { validate } from '../http/validate.ts'
 import { objectOf } from './inputSchema.ts'
 import type { Description } from './rowTools.ts'
 import { visibleJson } from './visible.ts'
+
+/** The services that tools use. */
+export type ToolDependencies = EndpointDependencies &
+  AuditDependencies &
+  Pick<App, 'attachmentFiles' | 'config' | 'logs' | 'supervisor' | 'worktrees'>
 
 /** The content of a tool's answer, as the protocol defines it. */
 export type Content = { type: 'text'; text: string } | { type: 'image'; data: string; mimeType: string }
@@ -35,7 +41,7 @@ interface Spec<Entries extends v.ObjectEntries> {
   forPeople?: { row: Route; group: ToolGroup }
   entries: Entries
   run(
-    app: App,
+    app: ToolDependencies,
     place: Place,
     input: v.InferOutput<v.StrictObjectSchema<Entries, undefined>>,
     caller: Caller,
@@ -56,7 +62,13 @@ export interface Tool {
   place(caller: Caller, input: unknown, db: Reader): Promise<Place>
   describe(caller: Caller): Description
   /** @param signal aborted when the caller no longer waits for the result @throws Problem */
-  call(app: App, caller: Caller, input: unknown, signal: AbortSignal, audit?: AuditTrail): Promise<Content[]>
+  call(
+    app: ToolDependencies,
+    caller: Caller,
+    input: unknown,
+    signal: AbortSignal,
+    audit?: AuditTrail,
+  ): Promise<Content[]>
 }
 
 /** Creates a tool. An agent's token names its project and card. Other callers pass them. */

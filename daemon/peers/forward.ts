@@ -1,6 +1,5 @@
 import type { IncomingMessage } from 'node:http'
 import { PassThrough, type Readable } from 'node:stream'
-import type { App } from '../../src/app.ts'
 import type { Route } from '../../src/contract/route.ts'
 import type { Caller } from '../../src/domain/accounts/caller.ts'
 import { wouldStart, type NewCard } from '../../src/domain/cards/cards.ts'
@@ -14,6 +13,7 @@ import {
   forwardedByHeader,
   machineUnavailable,
   signForwarded,
+  type PeerDependencies,
 } from './peers.ts'
 
 /** Headers of a single connection, and those that the other daemon sets itself. */
@@ -47,32 +47,32 @@ const writeMs = 2500
  * @throws Problem MACHINE_UNAVAILABLE if no daemon currently runs on that machine
  */
 export async function forwardRequest(
-  app: App,
+  peers: PeerDependencies,
   route: Route,
   call: Call,
   input: Record<string, unknown>,
   { body, message = body }: { body?: unknown; message?: unknown } = {},
 ): Promise<Response | undefined> {
-  if (route.at === undefined || !app.db.isShared) return undefined
+  if (route.at === undefined || !peers.db.isShared) return undefined
   // Any daemon can create a card that starts no agent, which avoids forwarding.
   const card = route.at === 'machine or here, if it starts' ? (body as NewCard) : undefined
   if (card?.deferred) return undefined
-  const projectId = await projectOf(app.db, route, input)
-  const worker = projectId === undefined ? undefined : await findLeaseHolder(app, projectId, route.at === 'machine')
+  const projectId = await projectOf(peers.db, route, input)
+  const worker = projectId === undefined ? undefined : await findLeaseHolder(peers, projectId, route.at === 'machine')
   if (
     !worker ||
     worker.host === null ||
-    worker.daemonId === app.membership.id ||
-    (worker.host === app.db.host && app.membership.has('machine'))
+    worker.daemonId === peers.membership.id ||
+    (worker.host === peers.db.host && peers.membership.has('machine'))
   )
     return undefined
-  if (card && !(await wouldStart(app.db, card))) return undefined
+  if (card && !(await wouldStart(peers.db, card))) return undefined
   if (worker.url === null || call.request.headers[forwardedByHeader] !== undefined) {
     if (route.at === 'machine') throw machineUnavailable(worker.host)
     return undefined
   }
   return send(
-    app,
+    peers,
     call,
     {
       host: worker.host,
@@ -85,12 +85,12 @@ export async function forwardRequest(
 }
 
 async function send(
-  app: App,
+  peers: PeerDependencies,
   { caller, request: req, signal, address }: Call,
   to: { host: string; url: string; daemonId: string; timeoutMs: number },
   body: unknown,
 ): Promise<Response> {
-  const { request, dispatcher } = await peerConnections(app)
+  const { request, dispatcher } = await peerConnections(peers)
   const method = req.method as 'GET'
   // Piping a body ends its stream, so the request itself, still needed for the answer, is piped through another one.
   const sends = body !== undefined ? JSON.stringify(body) : hasBody(req) ? req.pipe(new PassThrough()) : undefined
@@ -100,7 +100,7 @@ async function send(
       dispatcher,
       signal,
       headersTimeout: to.timeoutMs,
-      headers: headersFor(app, caller, req, { ...to, address }),
+      headers: headersFor(peers, caller, req, { ...to, address }),
       body: sends,
     })
     const isEmpty = method === ('HEAD' as string) || answer.statusCode === 204 || answer.statusCode === 304
@@ -140,7 +140,7 @@ const hasBody = ({ headers }: IncomingMessage) =>
 
 /** Forwards a token, which every daemon can check; without one, this daemon signs the request. */
 function headersFor(
-  app: Pick<App, 'membership' | 'seal'>,
+  peers: Omit<PeerDependencies, 'db'>,
   caller: Caller,
   req: IncomingMessage,
   { daemonId, address }: { daemonId: string; address: string },
@@ -150,10 +150,10 @@ function headersFor(
   )
   return {
     ...(Object.fromEntries(kept) as Record<string, string>),
-    [forwardedByHeader]: app.membership.id,
-    [clientAddressHeader]: signClientAddress(app.seal, address, { method: req.method!, url: req.url!, daemonId }),
+    [forwardedByHeader]: peers.membership.id,
+    [clientAddressHeader]: signClientAddress(peers.seal, address, { method: req.method!, url: req.url!, daemonId }),
     ...(caller.kind === 'local'
-      ? signForwarded(app, { method: req.method!, url: req.url!, daemonId })
+      ? signForwarded(peers, { method: req.method!, url: req.url!, daemonId })
       : { authorization: req.headers.authorization! }),
   }
 }

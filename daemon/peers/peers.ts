@@ -7,6 +7,9 @@ import { forwardTokenHeader, signForwardToken, type ForwardToken } from '../../s
 import { readLeaseHolder, type LeaseHolder } from '../../src/store/server/daemons.ts'
 import type { RemoteAttachment, Machine } from '../../src/transfers/remoteAttachments.ts'
 
+/** The services that requests to other daemons use. */
+export type PeerDependencies = Pick<App, 'db' | 'membership' | 'seal'>
+
 /** The header with the forwarding daemon. A forwarded request is never forwarded again. */
 export const forwardedByHeader = 'x-board-passed-on'
 /** The timeout of a forwarded request. */
@@ -20,7 +23,7 @@ const [fileHeadersTimeoutMs, fileBodyTimeoutMs, tokenMs] = [10_000, 60_000, 10_0
  * or for its successor.
  */
 export async function findLeaseHolder(
-  { db, membership }: Pick<App, 'db' | 'membership'>,
+  { db, membership }: Omit<PeerDependencies, 'seal'>,
   projectId: number,
   waits: boolean,
 ): Promise<LeaseHolder | undefined> {
@@ -44,34 +47,36 @@ export const machineUnavailable = (host: string, cause?: unknown): Problem =>
 
 /** The header that signs a forwarded request of the operator. */
 export const signForwarded = (
-  { seal }: Pick<App, 'seal'>,
+  { seal }: Pick<PeerDependencies, 'seal'>,
   pass: Omit<ForwardToken, 'expiresAtMs'>,
 ): Record<string, string> => ({
   [forwardTokenHeader]: signForwardToken(seal, { ...pass, expiresAtMs: Date.now() + tokenMs }),
 })
 
 /** Connections to the other daemons, as long as the board is open. */
-export async function peerConnections(
-  app: App,
-): Promise<{ request: Undici['request']; dispatcher: InstanceType<Undici['Agent']> }> {
+export async function peerConnections({ membership }: Pick<PeerDependencies, 'membership'>): Promise<{
+  request: Undici['request']
+  dispatcher: InstanceType<Undici['Agent']>
+}> {
   const { Agent, request } = await import('../../src/client/undici.ts')
-  const dispatcher = agents.get(app) ?? new Agent({ connect: { timeout: connectMs }, bodyTimeout: forwardTimeoutMs })
-  agents.set(app, dispatcher)
+  const dispatcher =
+    agents.get(membership) ?? new Agent({ connect: { timeout: connectMs }, bodyTimeout: forwardTimeoutMs })
+  agents.set(membership, dispatcher)
   return { request, dispatcher }
 }
 
 type Undici = typeof import('../../src/client/undici.ts')
-const agents = new WeakMap<App, InstanceType<Undici['Agent']>>()
+const agents = new WeakMap<App['membership'], InstanceType<Undici['Agent']>>()
 
 /**
  * The machine that has a project's files, and how to reach it if it is another one. Undefined with a single machine.
  */
-export async function machineOf(app: App, projectId: number): Promise<Machine | undefined> {
-  const worker = app.db.isShared ? await findLeaseHolder(app, projectId, true) : undefined
+export async function machineOf(peers: PeerDependencies, projectId: number): Promise<Machine | undefined> {
+  const worker = peers.db.isShared ? await findLeaseHolder(peers, projectId, true) : undefined
   if (!worker || worker.host === null) return undefined
   const { host, daemonId, url } = worker
-  if (daemonId === null || url === null || daemonId === app.membership.id) return { name: host, fetch: undefined }
-  return { name: host, fetch: (file, path, signal) => fetchFile(app, { host, daemonId, url }, file, path, signal) }
+  if (daemonId === null || url === null || daemonId === peers.membership.id) return { name: host, fetch: undefined }
+  return { name: host, fetch: (file, path, signal) => fetchFile(peers, { host, daemonId, url }, file, path, signal) }
 }
 
 /**
@@ -80,17 +85,17 @@ export async function machineOf(app: App, projectId: number): Promise<Machine | 
  * @throws Problem MACHINE_UNAVAILABLE, the signal's reason, or the disk's error
  */
 async function fetchFile(
-  app: App,
+  peers: PeerDependencies,
   from: { host: string; daemonId: string; url: string },
   { id, size, sha256 }: RemoteAttachment,
   path: string,
   signal: AbortSignal,
 ): Promise<boolean> {
-  const { request, dispatcher } = await peerConnections(app)
+  const { request, dispatcher } = await peerConnections(peers)
   const [method, url] = ['GET' as const, `/api/attachments/${id}`]
   const headers = {
-    [forwardedByHeader]: app.membership.id,
-    ...signForwarded(app, { method, url, daemonId: from.daemonId }),
+    [forwardedByHeader]: peers.membership.id,
+    ...signForwarded(peers, { method, url, daemonId: from.daemonId }),
   }
   const throwUnavailable = (cause: unknown) => {
     throw signal.aborted ? signal.reason : machineUnavailable(from.host, cause)

@@ -12,7 +12,10 @@ import { countOpenSessions } from '../../src/store/agents/sessions.ts'
 const sessionStatuses = ['queued', 'running', 'waiting'] as const
 
 /** Registers the metrics of a server that are read on demand. */
-export function registerGauges(app: App, sockets: () => number): void {
+export function registerGauges(
+  app: Pick<App, 'config' | 'db' | 'logs' | 'membership' | 'metrics' | 'outbox'>,
+  sockets: () => number,
+): void {
   const { metrics, config, db } = app
   metrics.gauge({
     name: 'board_info',

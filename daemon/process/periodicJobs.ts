@@ -43,14 +43,22 @@ const logDays = 30
 /** The number of rows to delete and pages to return per step of about a millisecond. */
 const [stepRows, stepPages] = [100, 25]
 
+type BoardDependencies = Pick<App, 'audit' | 'backups' | 'config' | 'outbox' | 'webhooks'>
+type MachineDependencies = Pick<
+  App,
+  'cleanup' | 'config' | 'membership' | 'merges' | 'isAtWork' | 'monitors' | 'scripts' | 'supervisor' | 'worktrees'
+>
+type OwnDependencies = Pick<App, 'attachmentFiles' | 'config' | 'db' | 'logs'>
+export type JobDependencies = BoardDependencies & MachineDependencies & OwnDependencies
+
 /** Every periodic job of the server. */
-export const periodicJobs = (app: App): Job[] => {
+export const periodicJobs = (app: JobDependencies): Job[] => {
   const [board, machine] = [app.membership.databaseFor('board'), app.membership.databaseFor('machine')]
   return [...boardJobs(app, board), ...expiryJobs(app, board), ...machineJobs(app, machine), ...ownJobs(app)]
 }
 
 /** The jobs that one daemon runs for the whole board. */
-const boardJobs = (app: Pick<App, 'audit' | 'backups' | 'config' | 'outbox' | 'webhooks'>, board: Database): Job[] => [
+const boardJobs = (app: BoardDependencies, board: Database): Job[] => [
   {
     name: 'delete old events',
     everySecs: 600,
@@ -145,13 +153,7 @@ const expiryJobs = (app: Pick<App, 'config' | 'supervisor'>, board: Database): J
 ]
 
 /** The jobs that one daemon runs for its machine. */
-const machineJobs = (
-  app: Pick<
-    App,
-    'cleanup' | 'config' | 'membership' | 'merges' | 'isAtWork' | 'monitors' | 'scripts' | 'supervisor' | 'worktrees'
-  >,
-  machine: Database,
-): Job[] => [
+const machineJobs = (app: MachineDependencies, machine: Database): Job[] => [
   {
     name: 'reconcile monitors with their processes',
     everySecs: 1,
@@ -202,7 +204,7 @@ const machineJobs = (
 ]
 
 /** The jobs that each daemon runs for itself. */
-const ownJobs = (app: Pick<App, 'attachmentFiles' | 'config' | 'db' | 'logs'>): Job[] => [
+const ownJobs = (app: OwnDependencies): Job[] => [
   ...(app.db.isShared
     ? []
     : [

@@ -1,8 +1,7 @@
 import { setMaxListeners } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { App } from '../../src/app.ts'
 import { logFailure } from '../../src/config/log.ts'
-import { periodicJobs, type Job } from './periodicJobs.ts'
+import { periodicJobs, type Job, type JobDependencies } from './periodicJobs.ts'
 import type { Log } from './stderrLog.ts'
 
 /** Longer jobs are logged. */
@@ -14,7 +13,11 @@ const dutySecs = 1
  * Runs every job now or after its first wait, and again `everySecs` after it has ended. A job never overlaps itself, and no job
  * blocks another.
  */
-export function startTimetable(app: App, log: Log, timetable = periodicJobs(app)): { stop(): Promise<void> } {
+export function startTimetable(
+  app: JobDependencies,
+  log: Log,
+  timetable = periodicJobs(app),
+): { stop(): Promise<void> } {
   const stopping = new AbortController()
   const { signal } = stopping
   setMaxListeners(timetable.length * 2, signal)

@@ -1,5 +1,4 @@
 import type { InferOutput } from 'valibot'
-import type { App } from '../../../src/app.ts'
 import { invalid } from '../../../src/contract/errors.ts'
 import type { Contract } from '../../../src/contract/index.ts'
 import type { McpMessage } from '../../../src/contract/agents/mcp.ts'
@@ -7,6 +6,7 @@ import { toolGroups, type ToolGroup } from '../../../src/contract/agents/tool.ts
 import type { Endpoint } from '../../http/callEndpoint.ts'
 import type { Handlers } from '../../http/handlers.ts'
 import { readQuery } from '../../http/validate.ts'
+import type { ToolDependencies } from '../../mcp/tool.ts'
 import type { Choice } from '../../mcp/toolset.ts'
 
 type Message = InferOutput<typeof McpMessage>
@@ -15,7 +15,7 @@ type Message = InferOutput<typeof McpMessage>
  * The protocol's package is loaded on demand.
  * @param endpoints all rows of the contract, after they are registered
  */
-export function mcpRoutes(app: App, endpoints: readonly Endpoint[]): Handlers<Contract['mcp']> {
+export function mcpRoutes(app: ToolDependencies, endpoints: readonly Endpoint[]): Handlers<Contract['mcp']> {
   const load = async () => {
     const [{ answerBatch }, { handleMcpMessage: answerMcp }, { rowToolsOf: toolsIn }] = await Promise.all([
       import('../../mcp/answerBatch.ts'),

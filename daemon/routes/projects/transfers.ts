@@ -15,13 +15,15 @@ import { importFile, maxBytes, requireTarget } from '../../../src/transfers/impo
 import { attachmentHeader } from '../../files/download.ts'
 import type { Call, Handlers } from '../../http/handlers.ts'
 import { claimOf } from '../../http/idempotency.ts'
-import { machineOf } from '../../peers/peers.ts'
+import { machineOf, type PeerDependencies } from '../../peers/peers.ts'
 import { createConcurrencyLimit, type ConcurrencyLimit } from '../../limits/concurrencyLimit.ts'
 import { receiveFile } from '../../files/multipartUpload.ts'
 
+type Dependencies = PeerDependencies & Pick<App, 'attachmentFiles' | 'config' | 'logs' | 'transfersDir'>
+
 const stallTimeoutMs = 60_000
 
-export const transfersRoutes = (app: App): Handlers<Contract['transfers']> => {
+export const transfersRoutes = (app: Dependencies): Handlers<Contract['transfers']> => {
   const limits = { maxUnderWay: app.config.maxTransfers, maxAtWork: 2 }
   const exports = createConcurrencyLimit('exports', limits)
   const imports = createConcurrencyLimit('imports', limits)
@@ -67,7 +69,12 @@ const receive = (
     discard: file => removeFile(transfersDir, file.storedAs),
   })
 
-async function importUpload(app: App, input: ImportOptions, { storedAs, sha256, filename }: SavedFile, call: Call) {
+async function importUpload(
+  app: Dependencies,
+  input: ImportOptions,
+  { storedAs, sha256, filename }: SavedFile,
+  call: Call,
+) {
   if (input.dryRun) call.audit?.leaveOut()
   const claim =
     call.idempotencyKey === undefined || input.dryRun
@@ -95,7 +102,7 @@ async function unlessGone<T>({ signal }: Call, work: () => Promise<T>): Promise<
   }
 }
 
-const transferContext = (app: App) => ({
+const transferContext = (app: Dependencies) => ({
   db: app.db,
   daemonId: app.membership.id,
   attachmentFiles: app.attachmentFiles,
@@ -107,7 +114,7 @@ const transferContext = (app: App) => ({
 
 /** Streams an export, then deletes it. Disconnects a client that reads nothing for a minute. */
 async function send(
-  app: App,
+  app: Dependencies,
   exports: ConcurrencyLimit,
   of: Parameters<typeof makeExport>[1],
   name: string,
