@@ -3,7 +3,7 @@ import { createCardWaits, type CardWaits } from './agents/cardWaits.ts'
 import { createAgentChecks, type AgentChecks } from './agents/agentChecks.ts'
 import { readPriceList } from './agents/pricing/priceList.ts'
 import { createCatalogue, type Catalogue } from './agents/providers/providerCatalogue.ts'
-import { createSupervisor, type Supervisor } from './agents/sessions/agentSupervisor.ts'
+import { Supervisor } from './agents/sessions/agentSupervisor.ts'
 import { createWorktreeCleanup } from './agents/sessions/commands/worktreeCleanup.ts'
 import { logFor } from './config/log.ts'
 import type { ServerConfig } from './config/server.ts'
@@ -102,7 +102,7 @@ export async function createBackgroundServices(dependencies: BackgroundDependenc
     await stages.endEarlier()
     stages.startRunners(reach)
     // Events that other daemons have committed can be work for this one.
-    outbox.onAppended(throttle(supervisor.wake, debounceMs))
+    outbox.onAppended(throttle(() => supervisor.wake(), debounceMs))
   }
   return {
     ...others,
@@ -147,7 +147,7 @@ async function createRunners(dependencies: BackgroundDependencies, machineDb: Da
   const connect = createGuardedConnect(config.lookup)
   const running = { config, db: machineDb, processTrees, catalogue, sandbox, worktrees, connect, deviceGrants, seal }
   const prices = await readPriceList(config.pricesFile)
-  const supervisor = createSupervisor({ ...running, prices, revocations: identity })
+  const supervisor = new Supervisor({ ...running, prices, revocations: identity })
   const previews = createPreviews({ db: machineDb, processTrees, outbox, config, sandbox, worktrees, connect })
   const checking = { db: machineDb, processTrees, outbox, config, sandbox, worktrees, connect, supervisor }
   const gates = createGateRunner(checking)
@@ -157,7 +157,7 @@ async function createRunners(dependencies: BackgroundDependencies, machineDb: Da
     removal: {
       dataDir: config.dataDir,
       runCleanup: cleanup.run,
-      endLate: supervisor.endLate,
+      endLate: cardId => supervisor.endLate(cardId),
       isAtWork: cardId => [supervisor, gates, previews].some(each => each.isAtWork(cardId)),
     },
   })

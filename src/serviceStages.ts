@@ -1,6 +1,7 @@
 import type { ColumnFiller } from './agents/columnFiller.ts'
 import { removeLeftHomes } from './agents/providers/agentHomes.ts'
-import { recover, type Supervisor } from './agents/sessions/agentSupervisor.ts'
+import type { Supervisor } from './agents/sessions/agentSupervisor.ts'
+import { recover } from './agents/sessions/interruptSessions.ts'
 import type { WorktreeCleanup } from './agents/sessions/commands/worktreeCleanup.ts'
 import { removeLeftCopies } from './agents/sessions/prompts/promptFiles.ts'
 import type { Timer } from './daemons/timer.ts'

@@ -193,7 +193,8 @@ const machineJobs = (app: MachineDependencies, machine: Database): Job[] => [
     name: 'remove the homes of agents whose project, credential or profile was deleted',
     everySecs: 60,
     duty: 'machine',
-    run: () => removeUnusedHomes(app.worktrees, machine, app.config.dataDir, app.supervisor.usesFolder),
+    run: () =>
+      removeUnusedHomes(app.worktrees, machine, app.config.dataDir, folder => app.supervisor.usesFolder(folder)),
   },
   {
     name: 'delete unfinished imports of a stopped server',

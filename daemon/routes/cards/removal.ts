@@ -10,6 +10,6 @@ export const removalOf = ({
 }: Pick<App, 'config' | 'cleanup' | 'isAtWork' | 'supervisor'>): Removal => ({
   dataDir: config.dataDir,
   runCleanup: cleanup.run,
-  endLate: supervisor.endLate,
+  endLate: cardId => supervisor.endLate(cardId),
   isAtWork,
 })
