@@ -38,12 +38,12 @@ export function selectServer(globals: Globals, settings: Settings = readSettings
     globals.profile === undefined ? (environment ?? ofProfile) : (ofProfile ?? environment)
 
   const project =
-    sourced(globals.project, '--project') ??
-    choose(sourced(env.BOARD_PROJECT, 'BOARD_PROJECT'), sourced(profile?.project, fromProfile))
+    withSource(globals.project, '--project') ??
+    choose(withSource(env.BOARD_PROJECT, 'BOARD_PROJECT'), withSource(profile?.project, fromProfile))
   const url =
-    sourced(globals.url, '--url') ??
-    choose(sourced(env.BOARD_URL, 'BOARD_URL'), sourced(profile?.url, fromProfile)) ??
-    sourced(runtime?.url, fromRuntime)
+    withSource(globals.url, '--url') ??
+    choose(withSource(env.BOARD_URL, 'BOARD_URL'), withSource(profile?.url, fromProfile)) ??
+    withSource(runtime?.url, fromRuntime)
   if (!url) return { profile: name, url, token: undefined, project, local: undefined, certificate: undefined }
 
   // A profile's token is sent only to its own origin, and the local token only to the local server.
@@ -57,7 +57,7 @@ export function selectServer(globals: Globals, settings: Settings = readSettings
       parseToken(env.BOARD_TOKEN, 'BOARD_TOKEN') ?? readToken(env.BOARD_TOKEN_FILE, 'BOARD_TOKEN_FILE'),
       parseToken(profileToken, fromProfile),
     ) ??
-    sourced(localServer?.token, fromRuntime)
+    withSource(localServer?.token, fromRuntime)
   return {
     profile: name,
     url: { ...url, value: address },
@@ -91,8 +91,8 @@ function selectProfile(
   globals: Globals,
   { current, profiles = {} }: Settings,
 ): { name: SourcedValue | undefined; profile: Profile | undefined } {
-  const requested = sourced(globals.profile, '--profile') ?? sourced(process.env.BOARD_PROFILE, 'BOARD_PROFILE')
-  const name = requested ?? sourced(current, 'the profile in use')
+  const requested = withSource(globals.profile, '--profile') ?? withSource(process.env.BOARD_PROFILE, 'BOARD_PROFILE')
+  const name = requested ?? withSource(current, 'the profile in use')
   const profile = name && Object.hasOwn(profiles, name.value) ? profiles[name.value] : undefined
   if (requested && !profile) {
     const similar = nearestWords(requested.value, Object.keys(profiles))
@@ -105,7 +105,7 @@ function selectProfile(
 }
 
 /** Returns undefined for an empty value, because an empty environment variable counts as unset. */
-const sourced = (value: string | undefined, from: string): SourcedValue | undefined =>
+const withSource = (value: string | undefined, from: string): SourcedValue | undefined =>
   value ? { value, from } : undefined
 
 /** Returns a configured token without surrounding whitespace. @throws Failure (usage) if it is not one word */
@@ -116,7 +116,7 @@ function parseToken(value: string | undefined, from: string): SourcedValue | und
       hint: 'a token starts with svc_ak_; create a new one with: board keys create',
       see: 'board help environment',
     })
-  return sourced(token, from)
+  return withSource(token, from)
 }
 
 /** Reads a token from a file, or from stdin for `-`. Returns undefined without a path. */

@@ -47,7 +47,7 @@ async function explain(named: NamedCommand, error: CommanderError): Promise<Fail
   const missing = /^required option '(.*)' not specified$/.exec(text)?.[1]
   // A missing value might have been given under an unknown name.
   const unknown = missing === undefined ? undefined : findUnknownOption(named)
-  if (missing !== undefined && unknown === undefined) return needed(at, missing, see)
+  if (missing !== undefined && unknown === undefined) return missingOption(at, missing, see)
   const message = unknown === undefined ? text : `unknown option '${unknown}'`
   const [, start, value, argument, rule] =
     /^(.*'(.*)' is invalid(?: for argument '([^']*)')?)\. (.*)$/s.exec(message) ?? []
@@ -88,7 +88,7 @@ function suggestOptions(command: Command, word: string): string[] {
 }
 
 /** Returns the failure for a missing required option, with its choices. */
-function needed({ options }: Command, flags: string, see: string): Failure {
+function missingOption({ options }: Command, flags: string, see: string): Failure {
   const choices = options.find(option => option.flags === flags)?.argChoices
   return usage(`${flags} is required${choices ? `: one of ${choices.join(', ')}` : ''}`, { see })
 }

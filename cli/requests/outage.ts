@@ -63,7 +63,7 @@ export function watchOutage(out: Out, limitSecs?: number): Outage {
       report()
       timers = [setInterval(report, reminderMs).unref()]
       if (limitSecs !== undefined)
-        timers.push(setTimeout(() => reject(unanswered(limitSecs)), limitSecs * 1000).unref())
+        timers.push(setTimeout(() => reject(timeoutFailure(limitSecs)), limitSecs * 1000).unref())
     },
     end: () => {
       if (startedAt === undefined) return
@@ -74,7 +74,7 @@ export function watchOutage(out: Out, limitSecs?: number): Outage {
   }
 }
 
-const unanswered = (secs: number): Failure =>
+const timeoutFailure = (secs: number): Failure =>
   new Failure('unreachable', `the server did not respond for ${secs} s`, {
     hint: 'to wait longer: --reconnect 1h',
     see: 'board server status',

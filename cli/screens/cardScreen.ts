@@ -34,7 +34,7 @@ export function cardScreen(model: Model, opened: Opened, theme: Theme): Pane[] {
   ]
   const lines = tabLines(opened, model.settings, tabWidth(model))
     .slice(top, top + height)
-    .map(line => drawn(line, width, theme))
+    .map(line => drawTextLine(line, width, theme))
   return [
     { x: 0, y: 0, width, height: head.length, lines: head },
     { x: 0, y: head.length, width, height, lines },
@@ -140,7 +140,7 @@ const ruler = (width: number, { palette, glyphs }: Theme): Line => ({
 })
 
 /** Draws a line of a tab. */
-export function drawn({ kind, text, aside }: TextLine, width: number, { palette, glyphs }: Theme): Line {
+export function drawTextLine({ kind, text, aside }: TextLine, width: number, { palette, glyphs }: Theme): Line {
   const style = lineStyle(palette, kind)
   const sign =
     kind === 'toolGoing'

@@ -1,6 +1,6 @@
 import type { ShownBoard, ShownColumn } from '../../src/boardModel/shownBoard.ts'
 import { cursorIn } from '../ui/state/board.ts'
-import { countOf, grouped } from '../ui/state/columnTabs.ts'
+import { countOf, groupDigits } from '../ui/state/columnTabs.ts'
 import { cardHeight, textWidth, type Layout } from '../ui/state/layout.ts'
 import type { Model } from '../ui/state/model.ts'
 import { joinStyles, type Line, type Span } from '../ui/terminal/cells.ts'
@@ -35,7 +35,7 @@ export function columnPane(props: ColumnProps): Omit<Pane, 'x' | 'y'> {
   return {
     width,
     height: layout.bodyHeight - (layout.isNarrow ? 1 : 0),
-    lines: layout.isNarrow ? lines : framed(props, lines, window, width),
+    lines: layout.isNarrow ? lines : frameColumn(props, lines, window, width),
   }
 }
 
@@ -74,7 +74,7 @@ const blank = (width: number): Line => ({ spans: [span(' '.repeat(width))] })
 const emptyText = ({ ids, total }: ShownColumn): string =>
   ids.length > 0 ? 'Nothing here matches.' : total === 0 ? 'No cards.' : 'Reading ...'
 
-function framed(
+function frameColumn(
   { column, view, drop, theme: { palette, glyphs } }: ColumnProps,
   lines: readonly Line[],
   window: Window,
@@ -135,4 +135,4 @@ function thumbOf({ top, count }: Window, all: number, height: number): { from: n
 export const placeOf = (column: ShownColumn, view: Model['view']): string =>
   column.found.length === 0
     ? ''
-    : `${grouped(cursorIn(column, view) + 1)} of ${grouped(column.found.length)}${column.ids.length < column.total ? '+' : ''}`
+    : `${groupDigits(cursorIn(column, view) + 1)} of ${groupDigits(column.found.length)}${column.ids.length < column.total ? '+' : ''}`

@@ -35,12 +35,12 @@ export function dialogPane(model: Model, dialog: DialogState, theme: Theme): Pan
   if (!content) return undefined
   const lines = content.lines.slice(0, Math.max(1, model.size.height - 4))
   const { left, top } = dialogBox(model.size, lines.length, dialog.kind === 'approve')
-  const rows = framed({ ...content, lines }, width, theme)
+  const rows = frameDialog({ ...content, lines }, width, theme)
   const caret = content.caret && { x: content.caret.x + 2, y: content.caret.y + 1 }
   return { x: left, y: top, width, height: rows.length, lines: rows, caret }
 }
 
-function framed({ title, lines, hint }: Content, width: number, { palette, glyphs }: Theme): Line[] {
+function frameDialog({ title, lines, hint }: Content, width: number, { palette, glyphs }: Theme): Line[] {
   const [topLeft, topRight, bottomLeft, bottomRight] = glyphs.corner
   const style = palette.focus
   const edge = (left: string, text: string, right: string, theme: string): Line => {

@@ -28,7 +28,7 @@ function footOf(model: Model, theme: Theme): Foot | undefined {
   const { dialog, notice, size, view } = model
   const { palette, glyphs } = theme
   if (dialog?.kind === 'filter')
-    return typed('/', dialog.field, [span('enter confirms, escape cancels ', palette.dim)], model, theme)
+    return drawInput('/', dialog.field, [span('enter confirms, escape cancels ', palette.dim)], model, theme)
   if (model.drag?.over) return { line: spreadSpans([span(` ${dropText(model)}`, palette.accent)], [], size.width) }
   if (notice)
     return {
@@ -49,7 +49,7 @@ function footOf(model: Model, theme: Theme): Foot | undefined {
   return { line: spreadSpans(keyHints(model, theme, size.width - widthOfSpans(state) - 1), state, size.width) }
 }
 
-function typed(
+function drawInput(
   sign: string,
   field: TextField,
   right: readonly Span[],

@@ -4,7 +4,7 @@ import type { Layout } from '../ui/state/layout.ts'
 import type { Model } from '../ui/state/model.ts'
 import type { Line } from '../ui/terminal/cells.ts'
 import type { Pane } from '../ui/terminal/panes.ts'
-import { aboutLine, drawn } from './cardScreen.ts'
+import { aboutLine, drawTextLine } from './cardScreen.ts'
 import type { Theme } from './theme.ts'
 import { spreadSpans, fitSpans, span, widthOfSpans } from './spans.ts'
 
@@ -28,7 +28,9 @@ function linesOf(model: Model, width: number, height: number, theme: Theme): Lin
     head,
     aboutLine({ ...model, size: { ...model.size, width } }, preview, theme),
     { spans: [] },
-    ...shown.map(line => spreadSpans(drawn(line, width - 1, theme).spans, [], width, undefined, glyphs.ellipsis)),
+    ...shown.map(line =>
+      spreadSpans(drawTextLine(line, width - 1, theme).spans, [], width, undefined, glyphs.ellipsis),
+    ),
   ]
 }
 

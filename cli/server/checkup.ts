@@ -51,12 +51,13 @@ export async function checkUp(options: CheckupOptions): Promise<Finding[]> {
 function node(): Finding {
   return isAtLeast(process.versions.node, minNodeVersion)
     ? ok('Node', process.version)
-    : failed('Node', `${process.version} is too old`, `install Node ${minNodeVersion.join('.')} or later`)
+    : toFailure('Node', `${process.version} is too old`, `install Node ${minNodeVersion.join('.')} or later`)
 }
 
 async function git(): Promise<Finding> {
   const versionText = await readOutput('git', ['--version'])
-  if (versionText === undefined) return failed('Git', 'is not installed', 'install Git: agents work in Git worktrees')
+  if (versionText === undefined)
+    return toFailure('Git', 'is not installed', 'install Git: agents work in Git worktrees')
   const version = /\d+\.\d+(\.\d+)?/.exec(versionText)?.[0] ?? ''
   return isAtLeast(version, minGitVersion)
     ? ok('Git', version)
@@ -75,7 +76,7 @@ async function folder({ dataDir, state, runtime }: LocalServer): Promise<Finding
     ...(locked === undefined
       ? []
       : [
-          failed(
+          toFailure(
             'data folder',
             `${locked} cannot be written`,
             'make this account its owner, or mount its disk as writable: no server can start here',
@@ -83,7 +84,7 @@ async function folder({ dataDir, state, runtime }: LocalServer): Promise<Finding
         ]),
     open.length === 0 || process.platform === 'win32'
       ? ok('permissions', `only you can read ${dataDir}`)
-      : failed('permissions', `others can read ${open.join(', ')}`, `chmod go-rwx ${open.join(' ')}`, () => {
+      : toFailure('permissions', `others can read ${open.join(', ')}`, `chmod go-rwx ${open.join(' ')}`, () => {
           for (const path of open) chmodSync(path, statSync(path).mode & 0o700)
           return `removed the access of other accounts to ${open.length} ${open.length === 1 ? 'path' : 'paths'}`
         }),
@@ -137,14 +138,14 @@ function space(check: string, path: string, advice: string): Finding {
 const worktreeRoot = (path: string): Finding =>
   statOf(path)
     ? space('worktrees', path, 'free disk space, or serve with another --worktree-root: existing worktrees stay')
-    : failed('worktrees', `${path} no longer exists`, 'restore it, or serve with another --worktree-root')
+    : toFailure('worktrees', `${path} no longer exists`, 'restore it, or serve with another --worktree-root')
 
 async function database({ dataDir }: LocalServer, { findDamage }: CheckupOptions): Promise<Finding[]> {
   const path = join(dataDir, 'board.db')
   if (!statOf(path))
     return statOf(dataDir) && readdirSync(dataDir).includes('attachments')
       ? [
-          failed(
+          toFailure(
             'database',
             `${path} is missing, but its attachments exist`,
             'restore a backup: board backups restore <file>',
@@ -155,7 +156,7 @@ async function database({ dataDir }: LocalServer, { findDamage }: CheckupOptions
   return [
     damage === undefined
       ? ok('database', `${path} holds together`)
-      : failed(
+      : toFailure(
           'database',
           `${path} is damaged: ${damage.slice(0, 200)}`,
           'stop the server and restore a backup: board backups restore <file>',
@@ -210,7 +211,7 @@ async function server({ connection, version }: CheckupOptions): Promise<Finding[
     ]
   } catch (error) {
     return [
-      failed(
+      toFailure(
         'server',
         `${connection.url} does not answer: ${(error as Error).message}`,
         'board server start, or name another with --url',
@@ -222,7 +223,7 @@ async function server({ connection, version }: CheckupOptions): Promise<Finding[
 const writable = (client: Client): Promise<Finding> =>
   client.server.ready().then(
     () => ok('writing', "the server's database accepts writes"),
-    (error: Error) => failed('writing', error.message, 'see: board server logs'),
+    (error: Error) => toFailure('writing', error.message, 'see: board server logs'),
   )
 
 async function signIn(client: Client, { token }: Connection): Promise<Finding[]> {
@@ -244,7 +245,7 @@ async function signIn(client: Client, { token }: Connection): Promise<Finding[]>
     ]
   } catch (error) {
     if (error instanceof Failure) throw error
-    return [failed('sign-in', (error as Error).message, 'board auth login')]
+    return [toFailure('sign-in', (error as Error).message, 'board auth login')]
   }
 }
 
@@ -276,7 +277,7 @@ const warning = (check: string, detail: string, advice: string, fix?: () => stri
   advice,
   fix,
 })
-const failed = (check: string, detail: string, advice: string, fix?: () => string): Finding => ({
+const toFailure = (check: string, detail: string, advice: string, fix?: () => string): Finding => ({
   check,
   result: 'failed',
   detail,

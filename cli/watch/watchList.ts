@@ -42,12 +42,12 @@ export async function watchList<Row>(
   })
   live.subscribe(projectId)
   const timer = setInterval(refreshed.again, readAgainMs)
-  const resized = () => draw({})
-  process.stdout.on('resize', resized)
+  const redraw = () => draw({})
+  process.stdout.on('resize', redraw)
   try {
     await Promise.race([screen.waitUntilExit(), live.done, refreshed.failed])
   } finally {
-    process.stdout.off('resize', resized)
+    process.stdout.off('resize', redraw)
     clearInterval(timer)
     live.close()
     screen.unmount()

@@ -20,16 +20,16 @@ interface CardContext {
   columnType: CachedColumn['columnType']
 }
 
-const known = (value: string | null | undefined): string[] => (value ? [value] : [])
+const listOf = (value: string | null | undefined): string[] => (value ? [value] : [])
 
 /** The values of a card that its conditions are compared with. */
 export const valuesOf: Record<ConditionName, (card: Card, context: CardContext) => readonly string[]> = {
   status: ({ status }) => [status],
   label: ({ labels }) => labels,
   assignee: assigneeNames,
-  creator: ({ creatorName }) => known(creatorName),
-  agent: ({ agent }, context) => known(context.agent ?? agent),
-  ...mapChoices(name => (card: Card) => known(card[name])),
+  creator: ({ creatorName }) => listOf(creatorName),
+  agent: ({ agent }, context) => listOf(context.agent ?? agent),
+  ...mapChoices(name => (card: Card) => listOf(card[name])),
   due: (card, { columnType }) =>
     card.dueAt === null ? [] : isOverdue(card, columnType, Date.now()) ? ['set', 'overdue'] : ['set'],
 }

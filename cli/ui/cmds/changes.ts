@@ -50,7 +50,7 @@ type Placing = 'viewed' | 'move' | 'archive' | 'unarchive' | 'delete' | 'restore
 /** Commands that move, delete or restore cards. */
 function placingOf({ client }: Context, { projectId }: ShownBoard): ChangeTable<Placing> {
   const place = (cardId: string): CardPlace => ({ projectId, cardId })
-  const done = (moveId: number, version: number): Msg => ({ type: 'moved', moveId, version })
+  const toMoved = (moveId: number, version: number): Msg => ({ type: 'moved', moveId, version })
   return {
     viewed: ({ cardId }) => client.cards.view(place(cardId)),
     move: async ({ move: { id, cardId, columnId, position }, force }) => {
@@ -63,11 +63,11 @@ function placingOf({ client }: Context, { projectId }: ShownBoard): ChangeTable<
         ...(reason !== undefined && { notStarted: `No agent started on card ${cardId}: ${reason}` }),
       }
     },
-    archive: async ({ move: { id, cardId } }) => done(id, (await client.cards.archive(place(cardId))).version),
+    archive: async ({ move: { id, cardId } }) => toMoved(id, (await client.cards.archive(place(cardId))).version),
     // After the server has confirmed the deletion, no version of the card follows.
     delete: async ({ move: { id, cardId } }) => {
       await client.cards.delete(place(cardId))
-      return done(id, Infinity)
+      return toMoved(id, Infinity)
     },
     unarchive: async ({ cardId, columnId, position }) => {
       await client.cards.unarchive(place(cardId))
@@ -125,7 +125,7 @@ function writingOf(context: Context, shown: ShownBoard, { suspendWhile, write, c
   const { client } = context
   const { projectId } = shown
   const place = (cardId: string): CardPlace => ({ projectId, cardId })
-  const copied = (text: string): Msg => {
+  const copyText = (text: string): Msg => {
     copy(text)
     return { type: 'notice', text: `Copied ${text.split('\n')[0]!}` }
   }
@@ -151,10 +151,10 @@ function writingOf(context: Context, shown: ShownBoard, { suspendWhile, write, c
     },
     edit: ({ cardId }) => editCard(context, place(cardId), write),
     browse: ({ cardId }) => browseCard(context, place(cardId)),
-    copy: async ({ text }) => copied(text),
+    copy: async ({ text }) => copyText(text),
     copyBranch: async ({ cardId }) => {
       const { gitBranch } = await client.cards.get(place(cardId))
-      return gitBranch === null ? { type: 'refused', text: `Card ${cardId} has no branch yet.` } : copied(gitBranch)
+      return gitBranch === null ? { type: 'refused', text: `Card ${cardId} has no branch yet.` } : copyText(gitBranch)
     },
     userCommand: job => runUserCommand(context, shown, job, suspendWhile),
   }

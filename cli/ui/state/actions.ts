@@ -16,7 +16,7 @@ import {
 import type { Move } from '../../../src/boardModel/shownBoard.ts'
 import { boardOf, currentCard } from './board.ts'
 import type { Card } from '../../../src/boardModel/cardCache.ts'
-import { cardOfCmd, withNotice, updated, type Action, type Cmd, type Model, type Update } from './model.ts'
+import { cardOfCmd, withNotice, toUpdate, type Action, type Cmd, type Model, type Update } from './model.ts'
 
 export { cardsText as named }
 
@@ -27,7 +27,7 @@ export function ask(model: Model, action: Action, costs: Costs): Update {
 }
 
 export const confirm = (model: Model, question: string, action: Action): Update =>
-  updated({ ...model, dialog: { kind: 'confirm', question, action } })
+  toUpdate({ ...model, dialog: { kind: 'confirm', question, action } })
 
 /** Moves cards to places, after a confirmation if that ends agents or starts more than one. */
 export const moveCards = (model: Model, cards: readonly Card[], places: readonly Place[], text: string): Update =>
@@ -35,7 +35,7 @@ export const moveCards = (model: Model, cards: readonly Card[], places: readonly
 
 /** Runs a command for each card, and deselects these cards. A refusal selects its card again. */
 export function runForEach(model: Model, cardIds: readonly string[], cmdOf: (cardId: string) => Cmd): Update {
-  return updated(deselect(model, cardIds), ...cardIds.map(cardId => withSelection(model, cardId, cmdOf(cardId))))
+  return toUpdate(deselect(model, cardIds), ...cardIds.map(cardId => withSelection(model, cardId, cmdOf(cardId))))
 }
 
 function deselect(model: Model, cardIds: readonly string[]): Model {
@@ -56,7 +56,7 @@ export function perform(model: Model, action: Action): Update {
     case 'redo':
       return redone(rested)
     case 'force':
-      return updated(
+      return toUpdate(
         withMovesForced(
           deselect(
             rested,
@@ -69,15 +69,15 @@ export function perform(model: Model, action: Action): Update {
     case 'cancel':
       return runForEach(rested, action.cardIds, cardId => ({ type: 'cancel', cardId }))
     case 'afterMerge':
-      return updated(rested, ...action.steps.map((steps): Cmd => ({ type: 'afterMerge', steps })))
+      return toUpdate(rested, ...action.steps.map((steps): Cmd => ({ type: 'afterMerge', steps })))
     case 'merge':
       return runForEach(rested, action.cardIds, cardId => ({ type: 'merge', cardId, squash: action.squash }))
     default:
-      return changed({ ...rested, redos: [] }, action)
+      return applyChange({ ...rested, redos: [] }, action)
   }
 }
 
-function changed(model: Model, change: Change): Update {
+function applyChange(model: Model, change: Change): Update {
   const { state, moves, text } = withChange(model, boardOf(model), change)
   const noted = text === undefined ? state : withNotice(state, text)
   return carriedOut(change.type === 'move' ? noted : { ...noted, opened: undefined }, change.type, moves)
@@ -90,33 +90,33 @@ function carriedOut(model: Model, type: Change['type'], moves: readonly Move[]):
     model,
     moves.map(({ cardId }) => cardId),
   )
-  if (type !== 'move') return updated(rest, ...cmds)
+  if (type !== 'move') return toUpdate(rest, ...cmds)
   const current = currentCard({ ...model, moves: model.moves.filter(move => !moves.includes(move)) })?.id
   const wanted = moves.some(({ cardId }) => cardId === current) ? current : moves[0]?.cardId
-  return updated({ ...rest, view: { ...rest.view, wanted } }, ...cmds)
+  return toUpdate({ ...rest, view: { ...rest.view, wanted } }, ...cmds)
 }
 
 /** Undoes the latest change, after a confirmation if that ends or starts an agent. */
 export function undo(model: Model): Update {
   const last = lastDone(model)
-  if (!last) return updated(withNotice(model, 'There is nothing to undo.'))
+  if (!last) return toUpdate(withNotice(model, 'There is nothing to undo.'))
   return ask(model, { type: 'undo' }, costsOfUndo(model, last))
 }
 
 /** Redoes the latest undone change, after a confirmation if that ends or starts an agent. */
 export function redo(model: Model): Update {
   const next = model.redos.at(-1)
-  if (!next) return updated(withNotice(model, 'There is nothing to redo.'))
+  if (!next) return toUpdate(withNotice(model, 'There is nothing to redo.'))
   return ask(model, { type: 'redo' }, costsOfRedo(model, next))
 }
 
 function undone(model: Model): Update {
   const result = withUndone(model)
-  if (!result) return updated(model)
+  if (!result) return toUpdate(model)
   const { state, moves, text = '', back } = result
   const noted = withNotice(state, text)
   if (!back) return carriedOut(noted, 'move', moves)
-  return updated(
+  return toUpdate(
     { ...noted, view: { ...noted.view, wanted: back.places[0]?.cardId } },
     ...back.places.map((place): Cmd => ({ type: back.type, ...place })),
   )
@@ -124,7 +124,7 @@ function undone(model: Model): Update {
 
 function redone(model: Model): Update {
   const result = withRedone(model, boardOf(model))
-  if (!result) return updated(model)
+  if (!result) return toUpdate(model)
   const { state, moves, text = '', change } = result
   const noted = withNotice(state, text)
   return carriedOut(change.type === 'move' ? noted : { ...noted, opened: undefined }, change.type, moves)

@@ -5,7 +5,7 @@ import type { ShortcutAction } from '../../../src/contract/accounts/shortcuts.ts
 import { boardOf, chosenCards, currentCard, cursorIn, focusedColumn, layoutFor, withCursor } from './board.ts'
 import { cardHeight, previewFrom, previewWidthOf, textWidth } from './layout.ts'
 import { moveCards, named, perform, redo, undo } from './actions.ts'
-import { withNotice, updated, type Model, type Update } from './model.ts'
+import { withNotice, toUpdate, type Model, type Update } from './model.ts'
 import { openedOf } from './opened.ts'
 import { emptyField, fieldOf } from './textField.ts'
 
@@ -13,10 +13,10 @@ import { emptyField, fieldOf } from './textField.ts'
 export function onBoard(model: Model, action: ShortcutAction): Update {
   const board = boardOf(model)
   const column = focusedColumn(board, model.view)
-  if (!column) return updated(model)
+  if (!column) return toUpdate(model)
   const at = cursorIn(column, model.view)
   const next = { down: at + 1, up: at - 1, top: 0, bottom: column.found.length - 1 }[action as string]
-  if (next !== undefined) return updated({ ...model, view: withCursor(model.view, column, next) })
+  if (next !== undefined) return toUpdate({ ...model, view: withCursor(model.view, column, next) })
   switch (action) {
     case 'pageDown':
       return turnPage(model, column, at, cardsOnScreen(model, board, column))
@@ -39,18 +39,18 @@ export function onBoard(model: Model, action: ShortcutAction): Update {
     case 'selectAll':
       return selectAll(model, column)
     case 'back':
-      return updated({
+      return toUpdate({
         ...model,
         notice: undefined,
         view: { ...model.view, ...(model.view.selected.size > 0 ? { selected: new Set<string>() } : { filter: '' }) },
       })
     case 'filter':
-      return updated({
+      return toUpdate({
         ...model,
         dialog: { kind: 'filter', field: fieldOf(model.view.filter), before: model.view.filter },
       })
     case 'add':
-      return updated({ ...model, dialog: { kind: 'add', columnId: column.id, title: emptyField } })
+      return toUpdate({ ...model, dialog: { kind: 'add', columnId: column.id, title: emptyField } })
     case 'open':
       return open(model)
     case 'undo':
@@ -60,11 +60,11 @@ export function onBoard(model: Model, action: ShortcutAction): Update {
     case 'sort':
       return sortNext(model)
     case 'density':
-      return updated({ ...model, isDense: !layoutFor(model, board).isDense })
+      return toUpdate({ ...model, isDense: !layoutFor(model, board).isDense })
     case 'preview':
       return togglePreview(model)
     default:
-      return updated(model)
+      return toUpdate(model)
   }
 }
 
@@ -82,7 +82,7 @@ function cardsOnScreen(model: Model, board: ShownBoard, column: ShownColumn): nu
 /** Scrolls by a page, with the cursor. */
 export function turnPage(model: Model, column: ShownColumn, at: number, by: number): Update {
   const top = Math.max(0, (model.view.tops[column.id] ?? 0) + by)
-  return updated({
+  return toUpdate({
     ...model,
     view: withCursor({ ...model.view, tops: { ...model.view.tops, [column.id]: top } }, column, at + by),
   })
@@ -90,16 +90,16 @@ export function turnPage(model: Model, column: ShownColumn, at: number, by: numb
 
 function focus(model: Model, board: ShownBoard, column: ShownColumn, step: number): Update {
   const next = board.columns[board.columns.indexOf(column) + step]
-  return updated(next ? { ...model, view: { ...model.view, focus: next.id } } : model)
+  return toUpdate(next ? { ...model, view: { ...model.view, focus: next.id } } : model)
 }
 
 /** Toggles the selection of a card, and moves the cursor to the next one. */
 export function select(model: Model, column: ShownColumn, at: number): Update {
   const id = column.found[at]
-  if (id === undefined) return updated(model)
+  if (id === undefined) return toUpdate(model)
   const selected = new Set(model.view.selected)
   if (!selected.delete(id)) selected.add(id)
-  return updated({ ...model, view: withCursor({ ...model.view, selected }, column, at + 1) })
+  return toUpdate({ ...model, view: withCursor({ ...model.view, selected }, column, at + 1) })
 }
 
 function selectAll(model: Model, column: ShownColumn): Update {
@@ -108,25 +108,25 @@ function selectAll(model: Model, column: ShownColumn): Update {
   for (const id of column.found)
     if (isAll) selected.delete(id)
     else selected.add(id)
-  return updated({ ...model, view: { ...model.view, selected } })
+  return toUpdate({ ...model, view: { ...model.view, selected } })
 }
 
 /** Opens the card under the cursor, with the preview's data at first. */
 export function open(model: Model): Update {
   const card = currentCard(model)
-  if (!card) return updated(model)
+  if (!card) return toUpdate(model)
   const tab = card.status === 'idle' ? 'prompt' : 'transcript'
   const known = model.preview?.cardId === card.id && model.preview.card ? model.preview : openedOf(card.id, tab)
-  return updated({ ...model, opened: { ...known, tab, follows: true } }, { type: 'open', cardId: card.id })
+  return toUpdate({ ...model, opened: { ...known, tab, follows: true } }, { type: 'open', cardId: card.id })
 }
 
 function sortNext(model: Model): Update {
   const sort = sorts[(sorts.indexOf(model.sort) + 1) % sorts.length]!
-  return updated(withNotice({ ...model, sort }, `Cards are shown ${sortNames[sort]}.`))
+  return toUpdate(withNotice({ ...model, sort }, `Cards are shown ${sortNames[sort]}.`))
 }
 
 /** Refuses a move within a column: sorted columns have no manual order. */
-export const unordered = (model: Model): Model =>
+export const refuseUnordered = (model: Model): Model =>
   withNotice(
     model,
     `The columns are sorted ${sortNames[model.sort]}. To move cards within a column, select the order of the board.`,
@@ -136,29 +136,29 @@ export const unordered = (model: Model): Model =>
 function togglePreview(model: Model): Update {
   const hasPreview = !model.hasPreview
   if (hasPreview && previewWidthOf(model.size) === 0)
-    return updated(
+    return toUpdate(
       withNotice(
         model,
         `A preview requires a terminal with ${previewFrom} columns. This one has ${model.size.width}.`,
         true,
       ),
     )
-  return updated({ ...model, hasPreview, preview: undefined })
+  return toUpdate({ ...model, hasPreview, preview: undefined })
 }
 
 /** Moves the chosen cards to the top of the neighbouring column, in their order. */
 function moveAside(model: Model, board: ShownBoard, column: ShownColumn, step: number): Update {
   const target = board.columns[board.columns.indexOf(column) + step]
   const cards = chosenCards(model).filter(({ id }) => !target?.ids.includes(id))
-  if (!target || cards.length === 0) return updated(model)
+  if (!target || cards.length === 0) return toUpdate(model)
   return moveCards(model, cards, placesAtTop(cards, target), `${named(cards)} to ${target.name}`)
 }
 
 function moveWithin(model: Model, column: ShownColumn, at: number, step: number): Update {
   const neighbour = column.found[at + step]
   const card = currentCard(model)
-  if (neighbour === undefined || !card) return updated(model)
-  if (model.sort !== 'board') return updated(unordered(model))
+  if (neighbour === undefined || !card) return toUpdate(model)
+  if (model.sort !== 'board') return toUpdate(refuseUnordered(model))
   return perform(model, {
     type: 'move',
     places: [{ cardId: card.id, columnId: column.id, position: column.ids.indexOf(neighbour) }],

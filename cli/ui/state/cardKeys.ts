@@ -4,7 +4,7 @@ import { onBoard } from './boardKeys.ts'
 import { tabHeight, tabLines, tabWidth } from './cardText.ts'
 import type { UserCommand } from '../../context/userCommands.ts'
 import { ask, confirm, named, runForEach } from './actions.ts'
-import { withNotice, updated, type Model, type Purpose, type Update } from './model.ts'
+import { withNotice, toUpdate, type Model, type Purpose, type Update } from './model.ts'
 import { openedOf, tabs, type Opened } from './opened.ts'
 import type { Card } from '../../../src/boardModel/cardCache.ts'
 import { mergedWords } from '../../../src/boardModel/mergedWords.ts'
@@ -16,13 +16,13 @@ export function runAction(model: Model, action: ShortcutAction): Update {
   const [card] = cards
   switch (action) {
     case 'quit':
-      return model.opened ? updated({ ...model, opened: undefined }) : updated(model, { type: 'quit' })
+      return model.opened ? toUpdate({ ...model, opened: undefined }) : toUpdate(model, { type: 'quit' })
     case 'help':
-      return updated({ ...model, dialog: { kind: 'help', field: emptyField, top: 0 } })
+      return toUpdate({ ...model, dialog: { kind: 'help', field: emptyField, top: 0 } })
     case 'jump':
-      return updated(withPick(model, { type: 'go', hits: [] }), { type: 'projects' })
+      return toUpdate(withPick(model, { type: 'go', hits: [] }), { type: 'projects' })
     case 'project':
-      return updated(withPick(model, { type: 'project', isFirst: false }), { type: 'projects' })
+      return toUpdate(withPick(model, { type: 'project', isFirst: false }), { type: 'projects' })
     case 'run':
       return each(model, cards, 'run')
     case 'cancel':
@@ -33,7 +33,7 @@ export function runAction(model: Model, action: ShortcutAction): Update {
       if (!cardActions.has(action)) return model.opened ? onCard(model, model.opened, action) : onBoard(model, action)
       return card
         ? onCards(model, action, cards, (model.opened ? card : (currentCard(model) ?? card)).id)
-        : updated(model)
+        : toUpdate(model)
   }
 }
 
@@ -59,15 +59,15 @@ function onCards(model: Model, action: ShortcutAction, cards: readonly Card[], c
   const cardIds = cards.map(({ id }) => id)
   switch (action) {
     case 'moveTo':
-      return updated(withPick(model, { type: 'column', cardIds }))
+      return toUpdate(withPick(model, { type: 'column', cardIds }))
     case 'agent':
-      return updated(withPick(model, { type: 'agent', cardIds }), { type: 'agents' })
+      return toUpdate(withPick(model, { type: 'agent', cardIds }), { type: 'agents' })
     case 'label':
-      return updated(withPick(model, { type: 'label', cardIds, marks: {} }))
+      return toUpdate(withPick(model, { type: 'label', cardIds, marks: {} }))
     case 'plan':
-      return updated(withPick(model, { type: 'plan', cardIds, people: [] }), { type: 'people' })
+      return toUpdate(withPick(model, { type: 'plan', cardIds, people: [] }), { type: 'people' })
     case 'comment':
-      return updated({ ...model, dialog: { kind: 'comment', cardId: currentId, field: emptyField } })
+      return toUpdate({ ...model, dialog: { kind: 'comment', cardId: currentId, field: emptyField } })
     case 'merge':
       return mergeCards(model, cards)
     case 'archive':
@@ -75,23 +75,23 @@ function onCards(model: Model, action: ShortcutAction, cards: readonly Card[], c
     case 'delete':
       return confirm(model, deleteQuestion(cards), { type: 'delete', cardIds })
     case 'edit':
-      return updated(withNotice(model, `Opening card ${currentId} in your editor. Ctrl-C cancels.`), {
+      return toUpdate(withNotice(model, `Opening card ${currentId} in your editor. Ctrl-C cancels.`), {
         type: 'edit',
         cardId: currentId,
       })
     case 'send':
-      return updated(
+      return toUpdate(
         { ...model, dialog: { kind: 'send', cardId: currentId, field: emptyField, commands: [], at: 0 } },
         { type: 'slashCommands', cardId: currentId },
       )
     case 'browser':
-      return updated(model, { type: 'browse', cardId: currentId })
+      return toUpdate(model, { type: 'browse', cardId: currentId })
     case 'copyId':
-      return updated(model, { type: 'copy', text: cardIds.join(' ') })
+      return toUpdate(model, { type: 'copy', text: cardIds.join(' ') })
     case 'copyTitle':
-      return updated(model, { type: 'copy', text: cards.map(({ title }) => title).join('\n') })
+      return toUpdate(model, { type: 'copy', text: cards.map(({ title }) => title).join('\n') })
     default:
-      return updated(model, { type: 'copyBranch', cardId: currentId })
+      return toUpdate(model, { type: 'copyBranch', cardId: currentId })
   }
 }
 
@@ -106,14 +106,14 @@ function mergeCards(model: Model, cards: readonly Card[]): Update {
   const open = cards.filter(({ mergedAt }) => mergedAt === null)
   const [first] = cards
   if (open.length === 0 && first)
-    return updated(
+    return toUpdate(
       withNotice(
         model,
         cards.length === 1 ? `${mergedWords(first)}. There is nothing new to merge.` : 'All of these cards are merged.',
       ),
     )
   const cardIds = open.map(({ id }) => id)
-  return updated(
+  return toUpdate(
     { ...model, dialog: { kind: 'confirm', question: `Reading the branch of ${named(open)} ...` } },
     { type: 'branches', cardIds },
   )
@@ -136,7 +136,7 @@ function deleteQuestion(cards: readonly Card[]): string {
 export function runUserCommand(model: Model, command: UserCommand): Update {
   const cards = model.opened ? openedCard(model) : chosenCards(model)
   const current = model.opened ? cards[0] : (currentCard(model) ?? cards[0])
-  return updated(model, { type: 'userCommand', command, cardId: current?.id, cardIds: cards.map(({ id }) => id) })
+  return toUpdate(model, { type: 'userCommand', command, cardId: current?.id, cardIds: cards.map(({ id }) => id) })
 }
 
 const openedCard = ({ opened, cache }: Model): Card[] => {
@@ -154,7 +154,7 @@ const each = (model: Model, cards: readonly Card[], type: 'run' | 'advance'): Up
 function cancel(model: Model, cards: readonly Card[]): Update {
   const working = cards.filter(({ hasActiveAgent }) => hasActiveAgent)
   if (working.length === 0)
-    return updated(
+    return toUpdate(
       withNotice(
         model,
         cards.length === 1 ? `No agent is running on card ${cards[0]!.id}.` : 'No agents are running on these cards.',
@@ -164,7 +164,7 @@ function cancel(model: Model, cards: readonly Card[]): Update {
     working.length === 1
       ? `Cancel the agent of card ${working[0]!.id}?`
       : `Cancel the agents of ${working.length} cards?`
-  return updated({
+  return toUpdate({
     ...model,
     dialog: { kind: 'confirm', question, action: { type: 'cancel', cardIds: working.map(({ id }) => id) } },
   })
@@ -176,10 +176,10 @@ function approve(model: Model, cards: readonly Card[]): Update {
     ({ status, statusReason, monitorQuestions }) =>
       monitorQuestions > 0 || (status === 'waiting' && statusReason !== 'silent' && statusReason !== 'budget'),
   )
-  if (waiting) return asked(model, waiting)
+  if (waiting) return openQuestion(model, waiting)
   const completed = cards.filter(({ status }) => status === 'completed')
   if (completed.length > 0) return each(withNotice(model, `Approved ${named(completed)}.`), completed, 'advance')
-  return updated(
+  return toUpdate(
     withNotice(
       model,
       cards.length === 1
@@ -190,10 +190,10 @@ function approve(model: Model, cards: readonly Card[]): Update {
 }
 
 /** Opens the card's transcript behind the question. */
-function asked(model: Model, { id }: Card): Update {
+function openQuestion(model: Model, { id }: Card): Update {
   const isOpen = model.opened?.cardId === id
   const opened = isOpen ? { ...model.opened!, tab: 'transcript' as const, follows: true } : openedOf(id, 'transcript')
-  return updated(
+  return toUpdate(
     { ...model, opened, dialog: { kind: 'approve', cardId: id, lines: [], options: [], returns: !isOpen } },
     { type: 'question', cardId: id },
     ...(isOpen ? [] : [{ type: 'open' as const, cardId: id }]),
@@ -204,7 +204,7 @@ function onCard(model: Model, opened: Opened, action: ShortcutAction): Update {
   const page = tabHeight(model)
   switch (action) {
     case 'back':
-      return updated({ ...model, opened: undefined })
+      return toUpdate({ ...model, opened: undefined })
     case 'left':
       return turn(model, opened, -1)
     case 'right':
@@ -223,13 +223,13 @@ function onCard(model: Model, opened: Opened, action: ShortcutAction): Update {
     case 'bottom':
       return scroll(model, opened, Infinity)
     default:
-      return updated(model)
+      return toUpdate(model)
   }
 }
 
 function turn(model: Model, opened: Opened, step: number): Update {
   const tab = tabs[(tabs.indexOf(opened.tab) + step + tabs.length) % tabs.length]!
-  return updated({ ...model, opened: { ...opened, tab } })
+  return toUpdate({ ...model, opened: { ...opened, tab } })
 }
 
 /** Scrolls the open tab; at the top of the transcript, loads older messages. */
@@ -244,8 +244,8 @@ export function scroll(model: Model, opened: Opened, by: number): Update {
   }
   const first = opened.messages[0]
   if (opened.tab !== 'transcript' || top > 0 || opened.older !== 'maybe' || !first)
-    return updated({ ...model, opened: now })
-  return updated(
+    return toUpdate({ ...model, opened: now })
+  return toUpdate(
     { ...model, opened: { ...now, older: 'reading' } },
     { type: 'older', cardId: opened.cardId, before: first.id },
   )

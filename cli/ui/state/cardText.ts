@@ -181,11 +181,16 @@ function diffTab({ diff }: Opened, width: number): readonly TextLine[] {
     const end: TextLine[] = diff.truncated
       ? [{ kind: 'failed', text: 'The diff is too large. This is only its beginning.' }]
       : []
-    return [head, ...files.slice(0, maxFiles), ...[...diffLines(diff.diff)].flatMap(line => drawn(line, width)), ...end]
+    return [
+      head,
+      ...files.slice(0, maxFiles),
+      ...[...diffLines(diff.diff)].flatMap(line => toTextLines(line, width)),
+      ...end,
+    ]
   })
 }
 
-function drawn({ text, kind }: { text: string; kind: string }, width: number): TextLine[] {
+function toTextLines({ text, kind }: { text: string; kind: string }, width: number): TextLine[] {
   const shown = escapeControls(text, true).replaceAll('\t', '    ')
   if (kind === 'file')
     return [

@@ -3,13 +3,13 @@ import { widthOf } from '../../output/text.ts'
 
 /** `12`, `3/5` with a limit of 5, `3/12` with a filter, `+` while there are more to read. */
 export function countOf({ found, ids, total, wipLimit }: ShownColumn): string {
-  const all = wipLimit === null ? grouped(total) : `${grouped(total)}/${grouped(wipLimit)}`
+  const all = wipLimit === null ? groupDigits(total) : `${groupDigits(total)}/${groupDigits(wipLimit)}`
   if (found.length === ids.length) return all
-  return `${grouped(found.length)}${ids.length < total ? '+' : ''}${wipLimit === null ? '/' : ' of '}${all}`
+  return `${groupDigits(found.length)}${ids.length < total ? '+' : ''}${wipLimit === null ? '/' : ' of '}${all}`
 }
 
 /** 12,345. Not Intl, which takes milliseconds to load. */
-export const grouped = (count: number): string => String(count).replace(/\B(?=(\d{3})+$)/g, ',')
+export const groupDigits = (count: number): string => String(count).replace(/\B(?=(\d{3})+$)/g, ',')
 
 /** A column's name and count in the tab bar of a narrow screen. */
 export const tabText = (column: ShownColumn): [name: string, count: string] => [

@@ -1,7 +1,7 @@
 import type { LiveMessage } from '../../../src/client/socket.ts'
 import { plainMentions } from '../../../src/contract/cards/mentions.ts'
 import { escapeControls } from '../../output/text.ts'
-import { updated, type Cmd, type Model, type Update } from './model.ts'
+import { toUpdate, type Cmd, type Model, type Update } from './model.ts'
 import type { Opened } from './opened.ts'
 import type { TextLine } from './textLine.ts'
 
@@ -11,9 +11,9 @@ export const commentsAtOnce = 100
 /** Reads the comments of an opened card while their tab is open, and again after they have changed. */
 export function readComments(model: Model): Update {
   const { opened } = model
-  if (!opened?.card || opened.tab !== 'comments' || !opened.areCommentsStale) return updated(model)
+  if (!opened?.card || opened.tab !== 'comments' || !opened.areCommentsStale) return toUpdate(model)
   const read: Cmd = { type: 'comments', cardId: opened.cardId }
-  return updated({ ...model, opened: { ...opened, areCommentsStale: false } }, read)
+  return toUpdate({ ...model, opened: { ...opened, areCommentsStale: false } }, read)
 }
 
 export const withCommentEvents = (opened: Opened, events: readonly LiveMessage[]): Opened =>

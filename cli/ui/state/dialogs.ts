@@ -5,7 +5,7 @@ import { helpRows } from './helpRows.ts'
 import { perform } from './actions.ts'
 import { hasBothSteps, onlyToDone } from './mergeCards.ts'
 import { updatePick } from './pickKeys.ts'
-import { withNotice, updated, type Dialog, type Model, type Update } from './model.ts'
+import { withNotice, toUpdate, type Dialog, type Model, type Update } from './model.ts'
 import { commandItems, withCommand } from './slashCommands.ts'
 import { emptyField, textIn, typeInto, type TextField } from './textField.ts'
 
@@ -35,27 +35,27 @@ export function updateDialog(model: Model, dialog: Dialog, key: Key): Update {
 }
 
 const closeDialog = (model: Model): Model => ({ ...model, dialog: undefined })
-const showDialog = (model: Model, dialog: Dialog): Update => updated({ ...model, dialog })
+const showDialog = (model: Model, dialog: Dialog): Update => toUpdate({ ...model, dialog })
 
 /**
  * Closes a dialog without its action. Dismissing the initial choice of a project quits: there is no board behind it.
  */
 export function dismissDialog(model: Model, dialog: Dialog): Update {
   if (dialog.kind === 'pick' && dialog.purpose.type === 'project' && dialog.purpose.isFirst)
-    return updated(model, { type: 'quit' })
+    return toUpdate(model, { type: 'quit' })
   if (dialog.kind === 'filter')
-    return updated({ ...closeDialog(model), view: { ...model.view, filter: dialog.before } })
+    return toUpdate({ ...closeDialog(model), view: { ...model.view, filter: dialog.before } })
   if (dialog.kind === 'approve')
     return dialog.feedback
       ? showDialog(model, { ...dialog, feedback: undefined })
-      : updated(leaveApproval(model, dialog))
-  return updated(closeDialog(model))
+      : toUpdate(leaveApproval(model, dialog))
+  return toUpdate(closeDialog(model))
 }
 
 function updateFilter(model: Model, dialog: Of<'filter'>, key: Key): Update {
-  if (key.name === 'enter') return updated(closeDialog(model))
+  if (key.name === 'enter') return toUpdate(closeDialog(model))
   const field = typeInto(dialog.field, key)
-  if (!field) return updated(model)
+  if (!field) return toUpdate(model)
   const filter = textIn(field).trim()
   const found = { ...model, dialog: { ...dialog, field }, view: { ...model.view, filter } }
   const board = boardOf(found)
@@ -63,27 +63,27 @@ function updateFilter(model: Model, dialog: Of<'filter'>, key: Key): Update {
   const focused = board.columns.find(({ id }) => id === model.view.focus)
   const other =
     focused && focused.found.length === 0 ? board.columns.find(column => column.found.length > 0) : undefined
-  return updated(other ? { ...found, view: withCursor(found.view, other, 0) } : found)
+  return toUpdate(other ? { ...found, view: withCursor(found.view, other, 0) } : found)
 }
 
 function updateHelp(model: Model, dialog: Of<'help'>, key: Key): Update {
-  if (key.name === 'enter') return updated(closeDialog(model))
+  if (key.name === 'enter') return toUpdate(closeDialog(model))
   const maxTop = helpRows(model, textIn(dialog.field)).length - 1
   const step = { down: 1, up: -1, pagedown: 10, pageup: -10 }[key.name]
   if (step !== undefined) return showDialog(model, { ...dialog, top: Math.max(0, Math.min(dialog.top + step, maxTop)) })
   const field = typeInto(dialog.field, key)
-  return field ? showDialog(model, { ...dialog, field, top: 0 }) : updated(model)
+  return field ? showDialog(model, { ...dialog, field, top: 0 }) : toUpdate(model)
 }
 
 /** Asks for the title, then for the prompt, which is optional and can be written in the editor. */
 function updateAdd(model: Model, dialog: Of<'add'>, key: Key): Update {
   const title = textIn(dialog.title).trim()
   const prompt = textIn(dialog.prompt ?? emptyField)
-  if (key.name === 'enter' && title === '') return updated(closeDialog(model))
+  if (key.name === 'enter' && title === '') return toUpdate(closeDialog(model))
   if (key.name === 'enter' && !dialog.prompt) return showDialog(model, { ...dialog, prompt: emptyField })
   const card = { columnId: dialog.columnId, title, prompt }
-  if (key.name === 'enter') return updated(closeDialog(model), { type: 'create', ...card })
-  if (key.name === 'ctrl+e' && title !== '') return updated(closeDialog(model), { type: 'writePrompt', ...card })
+  if (key.name === 'enter') return toUpdate(closeDialog(model), { type: 'create', ...card })
+  if (key.name === 'ctrl+e' && title !== '') return toUpdate(closeDialog(model), { type: 'writePrompt', ...card })
   if ((key.name === 'up' || key.name === 'shift+tab') && dialog.prompt)
     return showDialog(model, { ...dialog, prompt: undefined })
   if ((key.name === 'down' || key.name === 'tab') && !dialog.prompt && title !== '')
@@ -91,15 +91,15 @@ function updateAdd(model: Model, dialog: Of<'add'>, key: Key): Update {
   const field = typeInto(dialog.prompt ?? dialog.title, key)
   return field
     ? showDialog(model, dialog.prompt ? { ...dialog, prompt: field } : { ...dialog, title: field })
-    : updated(model)
+    : toUpdate(model)
 }
 
 function updateSend(model: Model, dialog: Of<'send'>, key: Key): Update {
   const content = textIn(dialog.field).trim()
   if (key.name === 'enter')
     return content === ''
-      ? updated(closeDialog(model))
-      : updated(closeDialog(model), { type: 'send', cardId: dialog.cardId, content })
+      ? toUpdate(closeDialog(model))
+      : toUpdate(closeDialog(model), { type: 'send', cardId: dialog.cardId, content })
   if (key.name === 'tab') return showDialog(model, withCommand(dialog))
   const step = { down: 1, up: -1 }[key.name]
   if (step !== undefined) {
@@ -107,7 +107,7 @@ function updateSend(model: Model, dialog: Of<'send'>, key: Key): Update {
     return showDialog(model, { ...dialog, at })
   }
   const field = typeInto(dialog.field, key)
-  return field ? showDialog(model, { ...dialog, field, at: 0 }) : updated(model)
+  return field ? showDialog(model, { ...dialog, field, at: 0 }) : toUpdate(model)
 }
 
 function updateComment(model: Model, dialog: Of<'comment'>, key: Key): Update {
@@ -115,11 +115,11 @@ function updateComment(model: Model, dialog: Of<'comment'>, key: Key): Update {
   const content = textIn(dialog.field).trim()
   if (key.name === 'enter')
     return content === ''
-      ? updated(closeDialog(model))
-      : updated(closeDialog(model), { type: 'comment', cardId, content })
-  if (key.name === 'ctrl+e') return updated(closeDialog(model), { type: 'writeComment', cardId, content })
+      ? toUpdate(closeDialog(model))
+      : toUpdate(closeDialog(model), { type: 'comment', cardId, content })
+  if (key.name === 'ctrl+e') return toUpdate(closeDialog(model), { type: 'writeComment', cardId, content })
   const field = typeInto(dialog.field, key)
-  return field ? showDialog(model, { ...dialog, field }) : updated(model)
+  return field ? showDialog(model, { ...dialog, field }) : toUpdate(model)
 }
 
 /** Closes an approval and returns to the card or the board that opened it. */
@@ -130,22 +130,22 @@ const leaveApproval = (model: Model, { returns }: Of<'approve'>): Model => ({
 
 function updateApprove(model: Model, dialog: Of<'approve'>, key: Key): Update {
   const { cardId, requestId, feedback } = dialog
-  if (requestId === undefined) return updated(model)
+  if (requestId === undefined) return toUpdate(model)
   if (feedback) return updateFeedback(model, dialog, feedback, requestId, key)
   if (dialog.takesText && ['f', 'enter'].includes(key.name))
     return showDialog(model, { ...dialog, feedback: emptyField })
-  if (dialog.takesText && key.name === 'y') return updated(model)
+  if (dialog.takesText && key.name === 'y') return toUpdate(model)
   if (key.name === 'y' && hasSeveralAnswers(dialog.options))
-    return updated(withNotice(model, `Choose an answer: 1 to ${dialog.options.length}.`))
+    return toUpdate(withNotice(model, `Choose an answer: 1 to ${dialog.options.length}.`))
   if (key.name === 'y')
-    return updated(withNotice(leaveApproval(model, dialog), `Approved the request of the agent of card ${cardId}.`), {
+    return toUpdate(withNotice(leaveApproval(model, dialog), `Approved the request of the agent of card ${cardId}.`), {
       type: 'approve',
       cardId,
       requestId,
       approved: true,
     })
   if (key.name === 'n')
-    return updated(withNotice(leaveApproval(model, dialog), `Rejected the request of the agent of card ${cardId}.`), {
+    return toUpdate(withNotice(leaveApproval(model, dialog), `Rejected the request of the agent of card ${cardId}.`), {
       type: 'approve',
       cardId,
       requestId,
@@ -153,22 +153,22 @@ function updateApprove(model: Model, dialog: Of<'approve'>, key: Key): Update {
     })
   const option = /^[1-9]$/.test(key.name) ? dialog.options[Number(key.name) - 1] : undefined
   if (option)
-    return updated(withNotice(leaveApproval(model, dialog), `Answered the agent of card ${cardId}: ${option.name}.`), {
+    return toUpdate(withNotice(leaveApproval(model, dialog), `Answered the agent of card ${cardId}: ${option.name}.`), {
       type: 'approve',
       cardId,
       requestId,
       approved: !option.kind.startsWith('reject'),
       optionId: option.id,
     })
-  return key.name === 'f' ? showDialog(model, { ...dialog, feedback: emptyField }) : updated(model)
+  return key.name === 'f' ? showDialog(model, { ...dialog, feedback: emptyField }) : toUpdate(model)
 }
 
 function updateFeedback(model: Model, dialog: Of<'approve'>, feedback: TextField, requestId: string, key: Key): Update {
   const text = textIn(feedback).trim()
   if (key.name === 'enter' && dialog.takesText)
     return text === ''
-      ? updated(model)
-      : updated(withNotice(leaveApproval(model, dialog), `Answered the agent of card ${dialog.cardId}.`), {
+      ? toUpdate(model)
+      : toUpdate(withNotice(leaveApproval(model, dialog), `Answered the agent of card ${dialog.cardId}.`), {
           type: 'approve',
           cardId: dialog.cardId,
           requestId,
@@ -176,7 +176,7 @@ function updateFeedback(model: Model, dialog: Of<'approve'>, feedback: TextField
           answer: text,
         })
   if (key.name === 'enter')
-    return updated(
+    return toUpdate(
       withNotice(leaveApproval(model, dialog), `Rejected the request of the agent of card ${dialog.cardId}.`),
       {
         type: 'approve',
@@ -187,7 +187,7 @@ function updateFeedback(model: Model, dialog: Of<'approve'>, feedback: TextField
       },
     )
   const field = typeInto(feedback, key)
-  return field ? showDialog(model, { ...dialog, feedback: field }) : updated(model)
+  return field ? showDialog(model, { ...dialog, feedback: field }) : toUpdate(model)
 }
 
 function updateConfirm(model: Model, { action }: Of<'confirm'>, key: Key): Update {
@@ -195,5 +195,5 @@ function updateConfirm(model: Model, { action }: Of<'confirm'>, key: Key): Updat
   if (key.name === 's' && action?.type === 'merge') return perform(closeDialog(model), { ...action, squash: true })
   if (key.name === 'd' && action?.type === 'afterMerge' && hasBothSteps(action))
     return perform(closeDialog(model), onlyToDone(action))
-  return key.name === 'n' ? updated(closeDialog(model)) : updated(model)
+  return key.name === 'n' ? toUpdate(closeDialog(model)) : toUpdate(model)
 }

@@ -1,6 +1,6 @@
 import { withMoveRefused } from '../../../src/boardModel/changes.ts'
 import { confirm } from './actions.ts'
-import { updated, withNotice, type Cmd, type Forcible, type Model, type Msg, type Update } from './model.ts'
+import { toUpdate, withNotice, type Cmd, type Forcible, type Model, type Msg, type Update } from './model.ts'
 
 type Refused = Extract<Msg, { type: 'refused' }>
 
@@ -27,7 +27,7 @@ export function onRefused(model: Model, { moveId, selects, text, forced }: Refus
     view: { ...model.view, selected, ...(move && { wanted: move.cardId }) },
   }
   const asked = askedBefore(model)
-  if (!forced || (model.dialog && !asked)) return updated(withNotice(back, text, true))
+  if (!forced || (model.dialog && !asked)) return toUpdate(withNotice(back, text, true))
   const cmds = [...(asked ?? []), forced]
   return confirm(back, `${text} ${anyway(cmds)}`, { type: 'force', cmds })
 }

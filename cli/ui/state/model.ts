@@ -288,7 +288,7 @@ export interface Update {
 }
 
 const noticeMs = 6000
-export const updated = (model: Model, ...cmds: Cmd[]): Update => ({ model, cmds })
+export const toUpdate = (model: Model, ...cmds: Cmd[]): Update => ({ model, cmds })
 export const withNotice = (model: Model, text: string, isError = false): Model => ({
   ...model,
   notice: { text, isError, untilMs: model.nowMs + noticeMs },

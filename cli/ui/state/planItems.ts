@@ -8,7 +8,7 @@ import type { PickItem } from './pickItem.ts'
 /** Returns the choices for a plan: typed values, assignees, and the values of each field. */
 export function planItems({ cache, opened }: Model, { cardIds, people }: PlanPurpose, text: string): PickItem[] {
   const cards = cardIds.flatMap(id => cache.cards.get(id) ?? (opened?.card?.id === id ? opened.card : []))
-  const marked = (has: (card: Card) => boolean): PickItem['mark'] => {
+  const markOf = (has: (card: Card) => boolean): PickItem['mark'] => {
     const count = cards.filter(has).length
     return count === 0 ? 'off' : count === cards.length ? 'on' : 'some'
   }
@@ -21,14 +21,14 @@ export function planItems({ cache, opened }: Model, { cardIds, people }: PlanPur
     target: { type: 'plan', step: { field, value } },
   })
   const assign = ({ userId, displayName }: PlanPurpose['people'][number]): PickItem => {
-    const mark = marked(({ assignees }) => assignees.some(each => 'userId' in each && each.userId === userId))
+    const mark = markOf(({ assignees }) => assignees.some(each => 'userId' in each && each.userId === userId))
     const step = { field: 'assignee', userId, name: displayName, isOn: mark !== 'on' } as const
     return { text: `assign ${displayName}`, target: { type: 'plan', step }, mark }
   }
   const itemsOf = ({ name, word, values, isMarked, field }: (typeof fields)[number]): PickItem[] =>
     values.map(value => ({
       ...item(name, value, `${word} ${value}`),
-      ...(isMarked && { mark: marked(card => card[field] === value) }),
+      ...(isMarked && { mark: markOf(card => card[field] === value) }),
     }))
   return [
     ...fields.flatMap(({ name, word, typed }) => {

@@ -13,7 +13,7 @@ import { bindingOf } from '../../../src/boardModel/keymap.ts'
 import { onMouse } from './mouse.ts'
 import { searchWhenDue } from './pickKeys.ts'
 import { followCursor, onPreviewed } from './preview.ts'
-import { withNotice, updated, type Cmd, type Model, type Msg, type Update } from './model.ts'
+import { withNotice, toUpdate, type Cmd, type Model, type Msg, type Update } from './model.ts'
 import { mergeMessages, messagesAtOnce, withLiveEvents, withRead } from '../../../src/boardModel/openedCard.ts'
 import { readSettings, settingsPollMs, minSettingsAgeOnReturnMs, withSettings } from './settings.ts'
 import { onSlashCommands } from './slashCommands.ts'
@@ -48,13 +48,13 @@ export function update(model: Model, msg: Msg): Update {
 /** Marks an opened card as read, and its diff while that tab is open. */
 function markViewed({ opened: before }: Model, model: Model): Update {
   const { opened } = model
-  if (!opened?.card) return updated(model)
+  if (!opened?.card) return toUpdate(model)
   const viewed: Cmd[] =
     opened.card.unread && before?.card?.version !== opened.card.version
       ? [{ type: 'viewed', cardId: opened.cardId }]
       : []
-  if (opened.tab !== 'diff' || !opened.isDiffStale || opened.isDiffComing) return updated(model, ...viewed)
-  return updated({ ...model, opened: { ...opened, isDiffStale: false, isDiffComing: true } }, ...viewed, {
+  if (opened.tab !== 'diff' || !opened.isDiffStale || opened.isDiffComing) return toUpdate(model, ...viewed)
+  return toUpdate({ ...model, opened: { ...opened, isDiffStale: false, isDiffComing: true } }, ...viewed, {
     type: 'diff',
     cardId: opened.cardId,
   })
@@ -67,25 +67,25 @@ function apply(model: Model, msg: Msg): Update {
     case 'mouse':
       return onMouse({ ...model, pressed: [] }, msg.mouse)
     case 'resized':
-      return updated({ ...model, size: msg.size, drag: undefined })
+      return toUpdate({ ...model, size: msg.size, drag: undefined })
     case 'tick':
       return onTick(model)
     case 'returned':
       return readSettings(model, minSettingsAgeOnReturnMs)
     case 'settings':
-      return updated(withSettings(model, msg))
+      return toUpdate(withSettings(model, msg))
     case 'events':
       return onEvents(model, msg.events)
     case 'projects':
-      return updated({ ...model, projects: msg.projects })
+      return toUpdate({ ...model, projects: msg.projects })
     case 'agents':
-      return updated({ ...model, agents: msg.agents, agentProfiles: msg.agentProfiles })
+      return toUpdate({ ...model, agents: msg.agents, agentProfiles: msg.agentProfiles })
     case 'people':
-      return updated(onPeople(model, msg))
+      return toUpdate(onPeople(model, msg))
     case 'previewed':
-      return updated(onPreviewed(model, msg))
+      return toUpdate(onPreviewed(model, msg))
     case 'subscribed':
-      return updated(
+      return toUpdate(
         { ...asStaleFeed(model), opened: model.opened && { ...model.opened, areCommentsStale: true } },
         { type: 'columns' },
         ...(model.opened ? [{ type: 'open' as const, cardId: model.opened.cardId }] : []),
@@ -93,19 +93,19 @@ function apply(model: Model, msg: Msg): Update {
     case 'live':
       return msg.state === 'open' && model.live === 'waiting'
         ? readSettings({ ...model, live: msg.state }, minSettingsAgeOnReturnMs)
-        : updated({ ...model, live: msg.state })
+        : toUpdate({ ...model, live: msg.state })
     case 'columns':
-      return updated(onColumns(model, msg))
+      return toUpdate(onColumns(model, msg))
     case 'page':
-      return updated(withAnswer(model, msg.page))
+      return toUpdate(withAnswer(model, msg.page))
     case 'moved':
-      return updated(withMoveDone(msg.notStarted ? withNotice(model, msg.notStarted) : model, msg.moveId, msg.version))
+      return toUpdate(withMoveDone(msg.notStarted ? withNotice(model, msg.notStarted) : model, msg.moveId, msg.version))
     case 'refused':
       return onRefused(model, msg)
     case 'notice':
-      return updated(withNotice(model, msg.text))
+      return toUpdate(withNotice(model, msg.text))
     case 'created':
-      return updated({ ...model, view: { ...model.view, filter: '', wanted: msg.cardId } })
+      return toUpdate({ ...model, view: { ...model.view, filter: '', wanted: msg.cardId } })
     case 'found':
       return onFound(model, msg)
     case 'hits':
@@ -113,7 +113,7 @@ function apply(model: Model, msg: Msg): Update {
     case 'merged':
     case 'question':
     case 'slashCommands':
-      return updated(onDialogRead(model, msg))
+      return toUpdate(onDialogRead(model, msg))
     default:
       return onCardRead(model, msg)
   }
@@ -123,7 +123,7 @@ function onTick(model: Model): Update {
   const notice = model.notice && model.notice.untilMs > model.nowMs ? model.notice : undefined
   const searching = searchWhenDue({ ...model, notice })
   const { model: next, cmds } = readSettings(searching.model, settingsPollMs)
-  return updated(next, ...searching.cmds, ...cmds)
+  return toUpdate(next, ...searching.cmds, ...cmds)
 }
 
 /** Applies a response to the dialog that requested it, if that is still open. */
@@ -146,18 +146,18 @@ function onHits(model: Model, { text, hits }: Extract<Msg, { type: 'hits' }>): M
 }
 
 function onKey(model: Model, key: Key): Update {
-  if (key.name === 'ctrl+z') return updated(model, { type: 'stop' })
-  if (key.name === 'ctrl+l') return updated(model, { type: 'redraw' })
+  if (key.name === 'ctrl+z') return toUpdate(model, { type: 'stop' })
+  if (key.name === 'ctrl+l') return toUpdate(model, { type: 'redraw' })
   if (model.dialog) return updateDialog(model, model.dialog, key)
-  if (key.name === 'ctrl+c') return updated(model, { type: 'interrupt' })
+  if (key.name === 'ctrl+c') return toUpdate(model, { type: 'interrupt' })
   // A key cancels waiting for a card that should get the cursor.
   if (model.view.wanted !== undefined) return onKey({ ...model, view: { ...model.view, wanted: undefined } }, key)
   const pressed = [...model.pressed, key.name]
   const binding = bindingOf(model.keymap, pressed)
-  if (binding === 'more') return updated({ ...model, pressed })
+  if (binding === 'more') return toUpdate({ ...model, pressed })
   const idle = { ...model, pressed: [], drag: undefined }
   if (binding) return typeof binding === 'string' ? runAction(idle, binding) : runUserCommand(idle, binding)
-  return model.pressed.length > 0 ? onKey(idle, key) : updated(idle)
+  return model.pressed.length > 0 ? onKey(idle, key) : toUpdate(idle)
 }
 
 /** Applies the board's columns. If the board was deleted, switches to another one. */
@@ -192,20 +192,20 @@ function onEvents(model: Model, all: readonly LiveMessage[]): Update {
   }
   const cmds: Cmd[] = affectsColumns(events) ? [{ type: 'columns' }] : []
   if (events.some(({ type }) => type === 'project.deleted'))
-    return updated(withNotice(next, 'The project was deleted.', true))
+    return toUpdate(withNotice(next, 'The project was deleted.', true))
   const isGone = events.some(
     ({ type, data }) => type === 'card.deleted' && (data as { id: string }).id === model.opened?.cardId,
   )
-  return updated(isGone ? withNotice({ ...next, opened: undefined }, 'The card was deleted.', true) : next, ...cmds)
+  return toUpdate(isGone ? withNotice({ ...next, opened: undefined }, 'The card was deleted.', true) : next, ...cmds)
 }
 
 /** Reads the next page of cards, the focused column's first. */
 function readNextPage(model: Model): Update {
-  if (model.reading) return updated(model)
+  if (model.reading) return toUpdate(model)
   const page = nextPage(model, focusedColumn(boardOf(model), model.view)?.id)
-  if (!page) return updated(model)
+  if (!page) return toUpdate(model)
   const request = model.serial
-  return updated(withRequest({ ...model, serial: request + 1 }, request), { type: 'page', request, ...page })
+  return toUpdate(withRequest({ ...model, serial: request + 1 }, request), { type: 'page', request, ...page })
 }
 
 /** Applies an agent's question, unless it was answered since. */
@@ -221,32 +221,32 @@ function onQuestion(
 
 function onFound(model: Model, { card, project }: Extract<Msg, { type: 'found' }>): Update {
   if (card.position === null)
-    return updated(
+    return toUpdate(
       withNotice(model, `Card ${card.id} is ${card.archivedAt === null ? 'not on a board' : 'archived'}.`, true),
     )
   if (project && project.id !== model.project.id) {
     const there = { ...withProject(model, project), boardId: card.boardId }
-    return updated({ ...there, view: { ...there.view, focus: card.columnId, wanted: card.id } }, { type: 'columns' })
+    return toUpdate({ ...there, view: { ...there.view, focus: card.columnId, wanted: card.id } }, { type: 'columns' })
   }
   const home = { ...model, view: { ...model.view, filter: '', wanted: card.id } }
   if (card.boardId === model.boardId)
     return boardOf(home).columns.some(({ ids }) => ids.includes(card.id))
       ? toCard(home, card.id)
-      : updated({ ...home, view: { ...home.view, focus: card.columnId } })
+      : toUpdate({ ...home, view: { ...home.view, focus: card.columnId } })
   const other = withBoard(model, card.boardId)
-  return updated({ ...other, view: { ...other.view, focus: card.columnId, wanted: card.id } }, { type: 'columns' })
+  return toUpdate({ ...other, view: { ...other.view, focus: card.columnId, wanted: card.id } }, { type: 'columns' })
 }
 
 function onCardRead(model: Model, msg: Extract<Msg, { type: 'opened' | 'older' | 'diffed' | 'commented' }>): Update {
   const { opened } = model
-  if (!opened || opened.cardId !== (msg.type === 'opened' ? msg.card.id : msg.cardId)) return updated(model)
+  if (!opened || opened.cardId !== (msg.type === 'opened' ? msg.card.id : msg.cardId)) return toUpdate(model)
   if (msg.type === 'opened')
-    return updated({
+    return toUpdate({
       ...model,
       opened: withRead(opened, { card: msg.card, sessions: msg.sessions, messages: msg.messages }),
     })
-  if (msg.type === 'diffed') return updated({ ...model, opened: { ...opened, diff: msg.diff, isDiffComing: false } })
-  if (msg.type === 'commented') return updated({ ...model, opened: { ...opened, comments: msg.comments } })
+  if (msg.type === 'diffed') return toUpdate({ ...model, opened: { ...opened, diff: msg.diff, isDiffComing: false } })
+  if (msg.type === 'commented') return toUpdate({ ...model, opened: { ...opened, comments: msg.comments } })
   const more = {
     ...opened,
     messages: mergeMessages(opened.messages, msg.messages),
@@ -254,5 +254,5 @@ function onCardRead(model: Model, msg: Extract<Msg, { type: 'opened' | 'older' |
   }
   // Keeps the visible lines in place.
   const added = lastTop(model, more) - lastTop(model, opened)
-  return updated({ ...model, opened: { ...more, tops: { ...more.tops, transcript: opened.tops.transcript + added } } })
+  return toUpdate({ ...model, opened: { ...more, tops: { ...more.tops, transcript: opened.tops.transcript + added } } })
 }

@@ -34,17 +34,17 @@ export function diffFrames(before: Frame | undefined, after: Frame): string {
 function drawRow(pen: Pen, y: number, before: Row | undefined, after: Row): void {
   if (before === after) return
   const { graphemes, styles } = after
-  const changed = (x: number) =>
+  const isChanged = (x: number) =>
     before
       ? before.graphemes[x] !== graphemes[x] || before.styles[x] !== styles[x]
       : graphemes[x] !== ' ' || styles[x] !== ''
   const rest = endOfText(after)
   for (let x = 0; x < graphemes.length; x++) {
-    if (!changed(x)) continue
+    if (!isChanged(x)) continue
     const from = startOf(after, x)
     let to = from + 1
     for (let next = to, gap = 0; next < graphemes.length && gap <= shortGap; next++) {
-      gap = changed(next) ? 0 : gap + 1
+      gap = isChanged(next) ? 0 : gap + 1
       if (gap === 0) to = next + 1
     }
     while (graphemes[to] === '') to++

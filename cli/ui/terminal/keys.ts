@@ -149,7 +149,7 @@ interface Taken {
 /** The first key of the buffer; undefined while it is incomplete. */
 function first(text: string, final: boolean): Taken | undefined {
   if (text === '') return undefined
-  if (text[0] !== '\u001b') return typed(text)
+  if (text[0] !== '\u001b') return decodeCharacter(text)
   const sequence = /^\u001b(?:\[([\d;:<=>?]*)[ -/]*([@-~])|O([ -~]))/.exec(text)
   if (sequence)
     return {
@@ -158,13 +158,13 @@ function first(text: string, final: boolean): Taken | undefined {
     }
   if (!final && /^\u001b(?:\[[\d;:<=>?]*[ -/]*|O)?$/.test(text)) return undefined
   if (text.length > 1 && text[1] !== '\u001b' && !/^\u001b[[O]/.test(text)) {
-    const { key, length } = typed(text.slice(1))
+    const { key, length } = decodeCharacter(text.slice(1))
     return { key: key && { name: `alt+${key.name}` }, length: length + 1 }
   }
   return { key: { name: 'escape' }, length: 1 }
 }
 
-function typed(text: string): Taken {
+function decodeCharacter(text: string): Taken {
   const character = String.fromCodePoint(text.codePointAt(0)!)
   const code = character.codePointAt(0)!
   if (Object.hasOwn(named, character))

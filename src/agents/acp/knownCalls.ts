@@ -41,13 +41,13 @@ export function createKnownCalls(naming: ToolNaming | undefined): KnownCalls {
     },
     untilNamed: (id, timeoutMs) =>
       new Promise(resolve => {
-        const done = () => {
+        const finish = () => {
           clearTimeout(timer)
           waiting.delete(checkNamed)
           resolve(find(id))
         }
-        const checkNamed = () => find(id).names.length > 0 && done()
-        const timer = setTimeout(done, timeoutMs)
+        const checkNamed = () => find(id).names.length > 0 && finish()
+        const timer = setTimeout(finish, timeoutMs)
         waiting.add(checkNamed)
         checkNamed()
       }),

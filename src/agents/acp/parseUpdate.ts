@@ -55,7 +55,7 @@ export function parseUpdate(update: RawUpdate): ParsedUpdate {
   if (kind === 'current_mode_update')
     return { kind: 'text', role: 'system', text: `Mode: ${plainText(update.currentModeId, 200)}\n` }
   if (ignoredKinds.has(kind)) return nothing
-  return { kind: 'text', role: 'system', text: `${truncate(bounded(update, 2000, true), 2000)}\n` }
+  return { kind: 'text', role: 'system', text: `${truncate(limitSize(update, 2000, true), 2000)}\n` }
 }
 
 /** A step of a plan as an item of a Markdown list. */
@@ -77,11 +77,11 @@ function toolPiece(update: RawUpdate): ToolPiece {
     ...((status === 'pending' || status === 'in_progress' || status === 'completed' || status === 'failed') && {
       status,
     }),
-    ...(rawInput !== undefined && { input: bounded(rawInput, maxMessageLength) }),
+    ...(rawInput !== undefined && { input: limitSize(rawInput, maxMessageLength) }),
     ...(terminal !== undefined && { terminal }),
     ...(rawOutput !== undefined
-      ? { output: bounded(rawOutput, maxMessageLength) }
-      : diffs && diffs.length > 0 && { output: bounded(diffs, maxMessageLength) }),
+      ? { output: limitSize(rawOutput, maxMessageLength) }
+      : diffs && diffs.length > 0 && { output: limitSize(diffs, maxMessageLength) }),
     ...(blocks && {
       content: truncate(
         blocks
@@ -139,9 +139,9 @@ function command(value: unknown): Array<{ name: string; description: string }> {
 }
 
 /** The value itself if it is short and flat enough, else the start of its JSON. */
-function bounded(value: unknown, length: number, asText: true): string
-function bounded(value: unknown, length: number): unknown
-function bounded(value: unknown, length: number, asText = false): unknown {
+function limitSize(value: unknown, length: number, asText: true): string
+function limitSize(value: unknown, length: number): unknown
+function limitSize(value: unknown, length: number, asText = false): unknown {
   if (typeof value === 'string') return truncate(value, length)
   if (isDeep(value, maxDepth)) return '[nested too deeply to be kept]'
   const json = JSON.stringify(value)

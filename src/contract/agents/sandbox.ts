@@ -32,17 +32,17 @@ export type NetworkAccess = v.InferOutput<typeof Network>
  */
 const Monitors = v.picklist(['ask', 'allow'], 'must be ask or allow')
 
-const bound = (min: number, max: number) => v.nullable(integer(min, max))
+const nullableInteger = (min: number, max: number) => v.nullable(integer(min, max))
 /**
  * Limits of one session. Null: none, except that a control group enforces its defaults for memory and processes. The memory,
  * processes and time are totals of all its processes, `fileMiB` is per file. If control groups enforce them (`bounds` of the
  * sandbox's status), a thread counts as a process, and files in `/tmp` count as memory.
  */
 const limits = {
-  memoryMiB: bound(64, 1_048_576),
-  processes: bound(8, 100_000),
-  fileMiB: bound(1, 1_048_576),
-  minutes: bound(1, 10_080),
+  memoryMiB: nullableInteger(64, 1_048_576),
+  processes: nullableInteger(8, 100_000),
+  fileMiB: nullableInteger(1, 1_048_576),
+  minutes: nullableInteger(1, 10_080),
 }
 export interface SandboxLimits {
   memoryMiB: number | null

@@ -39,12 +39,12 @@ const isOpen = `c.kind = 'kanban' AND c.deleted_at IS NULL AND c.archived_at IS 
   AND (c.status IN ('waiting', 'failed', 'interrupted', 'completed') OR c.monitor_questions > 0 OR c.due_at IS NOT NULL)`
 const isWatched = `(c.creator_id IS ?1 OR EXISTS (SELECT 1 FROM card_assignees a WHERE a.user_id = ?1 AND a.card_id = c.id))`
 /** SQL of the account's choice to watch a card, with a default. */
-const chosen = (otherwise: string) =>
+const watchChoice = (otherwise: string) =>
   `(c.watch_choices <> '{}' AND coalesce(c.watch_choices ->> ('$."' || CAST(?1 AS INTEGER) || '"'), ${otherwise}) OR c.watch_choices = '{}' AND ${otherwise})`
 
 const lastAction = (field: string, type: string) =>
   `iif(c.last_agent_action ->> '$.type' = '${type}', c.last_agent_action ->> '$.${field}', NULL)`
-const asked = (field: string) =>
+const askedMonitor = (field: string) =>
   `(SELECT ${field} FROM monitors WHERE card_id = c.id AND permission = 'asked' ORDER BY id LIMIT 1)`
 /** SQL of the kind that follows from the state of a card. Null if the card needs no user. */
 const stateKind = `CASE WHEN c.monitor_questions > 0 THEN 'question'
@@ -53,12 +53,12 @@ const stateKind = `CASE WHEN c.monitor_questions > 0 THEN 'question'
   WHEN c.status = 'completed' AND c.status_reason = 'gate' THEN 'gate'
   WHEN c.status = 'completed' AND c.merged_at IS NULL AND c.review_state IS NOT 'approved' THEN 'review' END`
 const stateBody = `CASE WHEN c.status = 'waiting' THEN ${lastAction('detail', 'waiting')}
-  WHEN c.monitor_questions > 0 THEN '$ ' || ${asked('command')}
+  WHEN c.monitor_questions > 0 THEN '$ ' || ${askedMonitor('command')}
   WHEN c.status = 'completed' AND c.status_reason IS NULL
     THEN (SELECT summary FROM agent_sessions WHERE card_id = c.id AND ${isOwn('purpose')} ORDER BY id DESC LIMIT 1)
   ELSE c.last_agent_action ->> '$.detail' END`
 const stateTime = `coalesce(CASE WHEN c.status = 'waiting' THEN ${lastAction('at', 'waiting')}
-  WHEN c.monitor_questions > 0 THEN ${asked('created_at')} ELSE c.ended_at END, c.started_at, c.created_at)`
+  WHEN c.monitor_questions > 0 THEN ${askedMonitor('created_at')} ELSE c.ended_at END, c.started_at, c.created_at)`
 
 /**
  * SQL of all items. CROSS JOIN keeps the engine from scanning the cards of other projects. ?1: the account, ?2: the current time, ?3: whether it sees all projects, ?4: the time of the oldest note, ?5: the time
@@ -68,11 +68,11 @@ const items = `WITH visible AS MATERIALIZED (${visible}),
   noted AS (SELECT kind, card_id, comment_id, author_name, at FROM inbox_notes WHERE user_id = ?1 AND at > ?4)
   SELECT ${stateKind} AS kind, c.id AS cardId, v.id AS projectId, v.name AS projectName, NULL AS authorName, ${stateBody} AS body, NULL AS dueAt, ${stateTime} AS createdAt
   FROM visible v CROSS JOIN cards c INDEXED BY cards_in_inboxes ON c.project_id = v.id
-  WHERE ${isOpen} AND ${stateKind} IS NOT NULL AND ${chosen(`(v.works OR ${isWatched})`)}
+  WHERE ${isOpen} AND ${stateKind} IS NOT NULL AND ${watchChoice(`(v.works OR ${isWatched})`)}
   UNION ALL
   SELECT 'due', c.id, v.id, v.name, NULL, NULL, c.due_at, iif(c.due_at <= ?2, c.due_at, strftime('%Y-%m-%dT%H:%M:%fZ', c.due_at, '-1 day'))
   FROM visible v CROSS JOIN cards c INDEXED BY cards_in_inboxes ON c.project_id = v.id
-  WHERE ${isOpen} AND c.due_at <= ?5 AND ${chosen(isWatched)}
+  WHERE ${isOpen} AND c.due_at <= ?5 AND ${watchChoice(isWatched)}
   UNION ALL
   SELECT n.kind, c.id, v.id, v.name, n.author_name, k.body, NULL, n.at
   FROM noted n CROSS JOIN cards c ON c.id = n.card_id AND c.deleted_at IS NULL JOIN visible v ON v.id = c.project_id LEFT JOIN comments k ON k.id = n.comment_id

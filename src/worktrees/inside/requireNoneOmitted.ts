@@ -32,7 +32,7 @@ export async function requireNoneOmitted(
     const ignore = ignoreOf.get(path)
     if (ignore === 'all' || ignore === 'dirty') continue
     const changed = await listUncommitted(join(quarantine.topLevel, path), ignore !== 'untracked')
-    if (changed.length > 0) throw uncommitted(shownName(path), changed)
+    if (changed.length > 0) throw uncommittedProblem(shownName(path), changed)
   }
 }
 
@@ -51,7 +51,7 @@ async function listUncommitted(path: string, withUntracked: boolean, level = 1):
   }
 }
 
-const uncommitted = (folder: string, paths: readonly string[]): Problem =>
+const uncommittedProblem = (folder: string, paths: readonly string[]): Problem =>
   new Problem(
     'CONFLICT',
     `The submodule ${folder} has changes that are not committed, in ${namePaths(paths)}. Commit them in the submodule, or discard them. Nothing was changed.`,
