@@ -10,7 +10,7 @@ import { answerCommand, openQuestions } from './questions.ts'
 import { createJobs } from '../requests/jobs.ts'
 import { watchOutage } from '../requests/outage.ts'
 import type { Column } from '../output/output.ts'
-import { talk } from '../output/streams.ts'
+import { writeStderr } from '../output/streams.ts'
 import { escapeControls } from '../output/text.ts'
 
 interface Reached {
@@ -51,7 +51,7 @@ export async function printReached(
     onReached: outcome => {
       // The error of a single card ends the command.
       if ('error' in outcome && !out.json && places.length > 1)
-        talk(`board: ${escapeControls(outcome.id)}: ${escapeControls(describeError(outcome.error).message)}\n`)
+        writeStderr(`board: ${escapeControls(outcome.id)}: ${escapeControls(describeError(outcome.error).message)}\n`)
       if ('card' in outcome && !out.json) printing.add(() => out.row(rowOf(outcome), columns))
     },
   })

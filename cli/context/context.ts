@@ -9,7 +9,7 @@ import { checkLocal, noServer, renewalOf } from './localPlace.ts'
 import { createOutput } from '../output/createOutput.ts'
 import type { Out } from '../output/output.ts'
 import { chooseProject, findProjects, type Candidates, type CurrentProject } from './currentProject.ts'
-import { talk } from '../output/streams.ts'
+import { writeStderr } from '../output/streams.ts'
 import { escapeControls } from '../output/text.ts'
 
 /** The dependencies of a command that talks to a server. */
@@ -120,7 +120,7 @@ export async function openUserContext(command: Command): Promise<Context> {
 }
 
 const debugLine: NonNullable<Connection['onRequest']> = ({ method, path, status, tookMs, requestId }) => {
-  talk(
+  writeStderr(
     `debug: ${method} ${escapeControls(path.replace(/([?&]token=)[^&]*/g, '$1***'))} ${status} ${tookMs.toFixed(1)} ms${requestId ? ` ${escapeControls(requestId)}` : ''}\n`,
   )
 }

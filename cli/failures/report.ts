@@ -1,7 +1,7 @@
 import type { ApiFailure, Unreachable } from '../../src/client/failures.ts'
 import { errors, type ErrorCode } from '../../src/contract/errors.ts'
 import { exitOf, exits, type Exit, type Failure } from './failure.ts'
-import { talk } from '../output/streams.ts'
+import { writeStderr } from '../output/streams.ts'
 import { escapeControls } from '../output/text.ts'
 
 export interface Description {
@@ -39,8 +39,8 @@ export function report(error: unknown, debug: boolean): void {
     ...(hint ? [escapeControls(hint)] : []),
     ...(see ? [see.includes(':') ? escapeControls(see) : `see: ${escapeControls(see)}`] : []),
   ]
-  talk(`${lines.join('\n')}\n`)
-  if (debug && error instanceof Error && error.stack) talk(`${escapeControls(error.stack, true)}\n`)
+  writeStderr(`${lines.join('\n')}\n`)
+  if (debug && error instanceof Error && error.stack) writeStderr(`${escapeControls(error.stack, true)}\n`)
 }
 
 function describeApi(error: ApiFailure): Omit<Description, 'exit'> {

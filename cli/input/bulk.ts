@@ -4,7 +4,7 @@ import { describeError } from '../failures/report.ts'
 import { exitOf, Failure, usage } from '../failures/failure.ts'
 import type { Column } from '../output/output.ts'
 import { idOf, isId } from '../context/resolve.ts'
-import { isTerminal, talk } from '../output/streams.ts'
+import { isTerminal, writeStderr } from '../output/streams.ts'
 import { retryOnRateLimit } from '../requests/retryOnRateLimit.ts'
 
 export interface BulkOptions {
@@ -87,7 +87,7 @@ export async function runBulk(
       const why = message.endsWith(`: ${id}`) ? message.slice(0, -id.length - 2) : message
       results.push({ id, result: 'failed', error: why })
       progress.done()
-      if (!listsAtEnd) talk(`board: ${id}: ${why}\n`)
+      if (!listsAtEnd) writeStderr(`board: ${id}: ${why}\n`)
     }
     progress.step()
   }

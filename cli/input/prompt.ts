@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { Failure, usage } from '../failures/failure.ts'
-import { isTerminal, talk } from '../output/streams.ts'
+import { isTerminal, writeStderr } from '../output/streams.ts'
 import { escapeControls } from '../output/text.ts'
 import { unreadableFile } from '../failures/unreadableFile.ts'
 
@@ -20,7 +20,7 @@ export async function askForLine({ mayAsk }: Asker, question: string, flag: stri
   const lines = createInterface({ input: process.stdin, output: process.stderr })
   return new Promise<string>((resolve, reject) => {
     const interrupt = () => {
-      talk('\n')
+      writeStderr('\n')
       reject(interruptedFailure())
     }
     // Ctrl-C closes the interface here. Ctrl-D ends the input and closes it automatically.
@@ -43,7 +43,7 @@ export const askYesOrNo = async (asker: Asker, question: string, flag: string): 
  */
 export async function confirm(asker: Asker, question: string, yes: boolean | undefined, about?: string): Promise<void> {
   if (yes) return
-  if (about !== undefined) talk(`${escapeControls(about, true)}\n`)
+  if (about !== undefined) writeStderr(`${escapeControls(about, true)}\n`)
   if (!(await askYesOrNo(asker, question, '--yes'))) throw new Failure('failure', 'nothing was changed')
 }
 

@@ -4,7 +4,7 @@ import type { CardStatus } from '../../src/contract/fields.ts'
 import type { EventData } from '../../src/contract/server/events.ts'
 import type { NotificationKind } from '../../src/contract/automation/notifications.ts'
 import type { Context } from '../context/context.ts'
-import { isTerminal, talk } from './streams.ts'
+import { isTerminal, writeStderr } from './streams.ts'
 import { truncate, escapeControls } from './text.ts'
 
 type Notification = EventData<'notification'>
@@ -42,7 +42,7 @@ export function createBell({ client, external, out }: Context): Bell {
       if (type !== 'notification') return
       const notification = data as Notification
       if (notification.cardId !== null) heard.add(notification.cardId)
-      talk(
+      writeStderr(
         `${notification.sound ? '\u0007' : ''}${notification.desktop ? notificationSequence(notification, process.env) : ''}`,
       )
     },

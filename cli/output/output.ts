@@ -1,6 +1,6 @@
 import { usage, type Failure } from '../failures/failure.ts'
 import { Progress } from './progress.ts'
-import { talk, write } from './streams.ts'
+import { writeStderr, write } from './streams.ts'
 import { cellText, drawLine, drawRecord, drawTable, drawTabs, type Column } from './table.ts'
 import { paint, type Color, type Terminal } from './terminal.ts'
 import type { Template } from './template.ts'
@@ -18,7 +18,7 @@ export interface OutOptions {
   quiet?: boolean
   pager?: string
   write?: (text: string) => void
-  talk?: (text: string) => void
+  writeStderr?: (text: string) => void
 }
 
 /** The output of a command: data goes to stdout in the requested format, and messages go to stderr. */
@@ -30,7 +30,7 @@ export class Out {
   readonly #options: OutOptions
   readonly #fields: string[] | undefined
   readonly #write: (text: string) => void
-  readonly #talk: (text: string) => void
+  readonly #writeStderr: (text: string) => void
   #filter: ((input: unknown) => unknown[]) | undefined
   #template: Template | undefined
 
@@ -47,7 +47,7 @@ export class Out {
             .filter(Boolean)
         : undefined
     this.#write = options.write ?? write
-    this.#talk = options.talk ?? talk
+    this.#writeStderr = options.writeStderr ?? writeStderr
   }
 
   /**
@@ -128,12 +128,12 @@ export class Out {
 
   /** Reports a completed action on stderr. Prints nothing with `--quiet`. */
   done(message: string): void {
-    if (!this.quiet) this.#talk(`${escapeControls(message)}\n`)
+    if (!this.quiet) this.#writeStderr(`${escapeControls(message)}\n`)
   }
 
   /** Reports a completed action as several lines on stderr. Prints nothing with `--quiet`. */
   doneLines(text: string): void {
-    if (!this.quiet) this.#talk(`${escapeControls(text, true)}\n`)
+    if (!this.quiet) this.#writeStderr(`${escapeControls(text, true)}\n`)
   }
 
   /** Reports a completed action on stderr. With `--json`, prints the resulting row instead. */
@@ -149,7 +149,7 @@ export class Out {
   /** Prints a warning on stderr. The command continues. Prints nothing with `--quiet`. */
   warn(message: string): void {
     if (this.quiet) return
-    this.#talk(`${paint('warning:', 'yellow', this.terminal.stderrColor)} ${escapeControls(message)}\n`)
+    this.#writeStderr(`${paint('warning:', 'yellow', this.terminal.stderrColor)} ${escapeControls(message)}\n`)
   }
 
   /** Colors a text if stdout supports color. */
@@ -159,7 +159,7 @@ export class Out {
 
   /** Shows the progress of an operation on stderr. Only on a terminal, and after half a second. */
   progress(label: string, total?: number): Progress {
-    return new Progress(label, total, this.terminal.stderr && !this.quiet && !this.json, this.#talk)
+    return new Progress(label, total, this.terminal.stderr && !this.quiet && !this.json, this.#writeStderr)
   }
 
   /** Prints a template for each row of a list, or for one value. */

@@ -10,16 +10,16 @@ export class Progress {
   readonly #label: string
   readonly #total: number | undefined
   readonly #wanted: boolean
-  readonly #talk: (text: string) => void
+  readonly #writeStderr: (text: string) => void
   readonly #startedAtMs = nowMs()
   #drawnAtMs = 0
   #count = 0
 
-  constructor(label: string, total: number | undefined, wanted: boolean, talk: (text: string) => void) {
+  constructor(label: string, total: number | undefined, wanted: boolean, writeStderr: (text: string) => void) {
     this.#label = escapeControls(label)
     this.#total = total
     this.#wanted = wanted
-    this.#talk = talk
+    this.#writeStderr = writeStderr
   }
 
   /** Advances by one. */
@@ -33,19 +33,19 @@ export class Progress {
     const atMs = nowMs()
     if (!this.#wanted || atMs - this.#startedAtMs < quietMs || atMs - this.#drawnAtMs < betweenMs) return
     this.#drawnAtMs = atMs
-    this.#talk(`\r\u001b[K${this.#label} ${this.#text()}`)
+    this.#writeStderr(`\r\u001b[K${this.#label} ${this.#text()}`)
   }
 
   /** Shows a status text instead of a count. */
   showText(text: string): void {
     if (!this.#wanted || nowMs() - this.#startedAtMs < quietMs) return
     this.#drawnAtMs = nowMs()
-    this.#talk(`\r\u001b[K${this.#label}: ${text}`)
+    this.#writeStderr(`\r\u001b[K${this.#label}: ${text}`)
   }
 
   /** Clears the line. */
   done(): void {
-    if (this.#drawnAtMs > 0) this.#talk('\r\u001b[K')
+    if (this.#drawnAtMs > 0) this.#writeStderr('\r\u001b[K')
     this.#drawnAtMs = 0
   }
 

@@ -27,7 +27,7 @@ export async function writeStream(source: Readable, ...transforms: Transform[]):
 export const isStdoutBroken = (): boolean => isBroken
 
 /** Writes a message to stderr. */
-export function talk(text: string): void {
+export function writeStderr(text: string): void {
   stderr().write(text)
 }
 
@@ -39,7 +39,7 @@ export function stdout(): typeof process.stdout {
       isBroken = true
       if (error.code === 'EPIPE') return
       process.exitCode = 1
-      talk(`board: cannot write to stdout: ${error.code}\n`)
+      writeStderr(`board: cannot write to stdout: ${error.code}\n`)
     })
   }
   return process.stdout
@@ -47,13 +47,13 @@ export function stdout(): typeof process.stdout {
 
 let watched = false
 let isBroken = false
-let watchedTalk = false
+let isStderrWatched = false
 
 function stderr(): typeof process.stderr {
-  if (!watchedTalk)
+  if (!isStderrWatched)
     process.stderr.on('error', () => {
       /* Without stderr, the error cannot be reported. */
     })
-  watchedTalk = true
+  isStderrWatched = true
   return process.stderr
 }

@@ -2,7 +2,7 @@ import type { Context } from '../context/context.ts'
 import { describeError } from '../failures/report.ts'
 import { Failure } from '../failures/failure.ts'
 import { askYesOrNo } from '../input/prompt.ts'
-import { talk } from '../output/streams.ts'
+import { writeStderr } from '../output/streams.ts'
 import { escapeControls } from '../output/text.ts'
 
 /** Error codes that mean that the request never reached a server. */
@@ -32,7 +32,7 @@ export async function makeOnce<T>(context: Context, see: string, make: () => Pro
           hint: 'the request might have succeeded: check before you retry',
           see,
         })
-      talk(`board: ${escapeControls(message)}\nthe request might have succeeded; to check: ${see}\n`)
+      writeStderr(`board: ${escapeControls(message)}\nthe request might have succeeded; to check: ${see}\n`)
       if (!(await askYesOrNo(context, 'Send it again?', '--no-input')))
         throw new Failure('unreachable', message, { see })
     }

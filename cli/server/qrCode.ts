@@ -1,7 +1,7 @@
 import { renderUnicodeCompact } from 'uqr'
 import { isLoopbackHost } from '../../src/contract/networkHosts.ts'
 import type { Out } from '../output/output.ts'
-import { talk } from '../output/streams.ts'
+import { writeStderr } from '../output/streams.ts'
 
 interface Address {
   /** The address of the server on this machine. */
@@ -23,5 +23,5 @@ export async function drawAddress(out: Out, { url, publicUrl, allowHost = [] }: 
     return out.warn(
       `no QR code: ${text} cannot be opened on another device; set the address for other devices with --public-url`,
     )
-  talk(`\n${renderUnicodeCompact(text)}\n${text}\n`)
+  writeStderr(`\n${renderUnicodeCompact(text)}\n${text}\n`)
 }

@@ -35,9 +35,9 @@ export async function handleMcpMessage(session: Session, message: unknown): Prom
   const at = await placeOf(session, message)
   const passed = at && (await forwardRequest(app, { ...contract.mcp.call, at: at.at }, call, at, { body: message }))
   if (passed) return passed
-  const elsewhere: Response[] = []
+  const forwarded: Response[] = []
   const failures: unknown[] = []
-  const server = createServer(session, message, failures, elsewhere)
+  const server = createServer(session, message, failures, forwarded)
   const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true })
   await server.connect(transport)
   try {
@@ -51,13 +51,13 @@ export async function handleMcpMessage(session: Session, message: unknown): Prom
       parsedBody: message,
     })
     if (failures.length > 0) throw failures[0]
-    return elsewhere[0] ?? response
+    return forwarded[0] ?? response
   } finally {
     await server.close()
   }
 }
 
-function createServer(session: Session, message: unknown, failures: unknown[], elsewhere: Response[]): Server {
+function createServer(session: Session, message: unknown, failures: unknown[], forwarded: Response[]): Server {
   const { app, call, rows, choice } = session
   const { caller } = call
   const toolset = toolsetOf(app.db, caller, rows, choice)
@@ -83,11 +83,11 @@ function createServer(session: Session, message: unknown, failures: unknown[], e
       if (!found) throw new McpError(ErrorCode.InvalidParams, `There is no tool ${name.slice(0, 100)}.`)
       const done = await callTool(app, call, found, input, message)
       if ('result' in done) return done.result
-      elsewhere.push(done.passed)
+      forwarded.push(done.passed)
       return { content: [] }
     }),
   )
-  if (!caller.agent) offerReading(server, { session, toolset, message, recordFailure, elsewhere })
+  if (!caller.agent) offerReading(server, { session, toolset, message, recordFailure, forwarded })
   return server
 }
 
@@ -99,13 +99,13 @@ function offerReading(
     toolset,
     message,
     recordFailure,
-    elsewhere,
+    forwarded,
   }: {
     session: Session
     toolset: Toolset
     message: unknown
     recordFailure: <T>(work: () => Promise<T>) => Promise<T>
-    elsewhere: Response[]
+    forwarded: Response[]
   },
 ): void {
   const names = async () => new Set((await toolset.list()).map(({ name }) => name))
@@ -121,7 +121,7 @@ function offerReading(
     recordFailure(async () => {
       const done = await readResource(session, await names(), uri, message)
       if ('contents' in done) return { contents: [done.contents] }
-      elsewhere.push(done.passed)
+      forwarded.push(done.passed)
       return { contents: [] }
     }),
   )
@@ -133,7 +133,7 @@ function offerReading(
       const tools = await names()
       const done = await writePrompt(tools, name, given, uri => readResource(session, tools, uri, message))
       if ('messages' in done) return done
-      elsewhere.push(done.passed)
+      forwarded.push(done.passed)
       return { messages: [] }
     }),
   )

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { accessUpTo, appAccess, permissionsOf, type AppAccess } from '../contract/accounts/oauth.ts'
 import { Problem } from '../contract/errors.ts'
-import { hasValidChecksum, hashToken, createToken, type TokenPrefix } from '../domain/accounts/token.ts'
+import { tokenPrefixOf, hashToken, createToken, type TokenPrefix } from '../domain/accounts/token.ts'
 import { insertAuditRow } from '../store/server/audit.ts'
 import type { Transaction } from '../store/engine/database.ts'
 import { setKeyExpiry } from '../store/accounts/keys.ts'
@@ -116,7 +116,7 @@ async function exchangeInTransaction(
 }
 
 async function findOfKind(tx: Transaction, prefix: TokenPrefix, token = ''): Promise<OauthToken | undefined> {
-  return hasValidChecksum(token) === prefix ? findOauthToken(tx, hashToken(token)) : undefined
+  return tokenPrefixOf(token) === prefix ? findOauthToken(tx, hashToken(token)) : undefined
 }
 
 async function issueTokens(tx: Transaction, { keyId, permissions }: OauthToken): Promise<AppTokens> {

@@ -1,7 +1,7 @@
 import type { Peer } from './peer.ts'
 import { Problem } from '../contract/errors.ts'
 import type { Permission } from '../contract/route.ts'
-import { hasValidChecksum, hashToken } from '../domain/accounts/token.ts'
+import { tokenPrefixOf, hashToken } from '../domain/accounts/token.ts'
 import { findAgentToken } from '../store/agents/agentTokens.ts'
 import type { Reader } from '../store/engine/database.ts'
 import { findKeyHolder, findKeyHolderByAccessToken, type KeyHolder } from '../store/accounts/keys.ts'
@@ -60,7 +60,7 @@ export function authenticate(
   if (authorization === undefined) return callerWithoutToken(auth, peer)
   if (!/^Bearer /i.test(authorization)) return refuse('Send Authorization: Bearer <token>.')
   const token = authorization.slice('Bearer '.length).trim()
-  switch (hasValidChecksum(token)) {
+  switch (tokenPrefixOf(token)) {
     case 'svc_st_':
       return signedIn(auth, hashToken(token), projectId)
     case 'svc_ak_':

@@ -59,24 +59,24 @@ export function openLogs(
   const files = createFiles(join(dataDir, 'logs'), warnOnTerminal)
   const history = new History(join(dataDir, 'logs.db'), warnOnTerminal)
   const exporter = createExporter((level, message, fields) =>
-    addEntry(toEntry(level, message, { source: 'log-export', ...fields }), true, false),
+    addEntry(toEntry(level, message, { source: 'log-export', ...fields }), { isExported: false }),
   )
-  const addEntry = (entry: Entry, isKept: boolean, isExported = true, isShown = true) => {
+  const addEntry = (entry: Entry, { isKept = true, isExported = true, isShown = true } = {}) => {
     files.add(entry)
     if (isKept) history.add(entry)
     if (isExported) exporter.add(entry)
     if (isShown && ranks[entry.level] >= ranks[logLevel]) terminal(entry.level, entry.message, plain(entry))
   }
   const deferred = createDeferred(({ level, message, fields, at, isKept }) =>
-    addEntry(toEntry(level, message, fields, toIso(at)), isKept),
+    addEntry(toEntry(level, message, fields, toIso(at)), { isKept }),
   )
   return {
     log: (level, message, fields) => {
       deferred.flush()
-      addEntry(toEntry(level, message, fields, clock().toISOString()), true)
+      addEntry(toEntry(level, message, fields, clock().toISOString()))
     },
     aside: (level, message, fields) =>
-      addEntry(toEntry(level, message, fields, clock().toISOString()), true, true, false),
+      addEntry(toEntry(level, message, fields, clock().toISOString()), { isShown: false }),
     soon: (level, message, fields) => deferred.add({ level, message, fields, at: clock().getTime(), isKept: true }),
     routine: (level, message, fields) => deferred.add({ level, message, fields, at: clock().getTime(), isKept: false }),
     list: query => {

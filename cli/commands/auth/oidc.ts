@@ -5,7 +5,7 @@ import { openBrowser } from '../../browser/openBrowser.ts'
 import type { Context } from '../../context/context.ts'
 import { Failure, usage } from '../../failures/failure.ts'
 import { listenOnLoopback, type Loopback, type Visit } from '../../browser/loopbackPage.ts'
-import { talk } from '../../output/streams.ts'
+import { writeStderr } from '../../output/streams.ts'
 import { escapeControls } from '../../output/text.ts'
 import { saveSignIn, openAnonymous, type SignedIn } from './sign.ts'
 
@@ -52,7 +52,7 @@ async function signIn(context: Context, loopback: Loopback, openIt: boolean): Pr
 /** Always prints the address, because this program might not be able to open the right browser. */
 async function showAddress(url: string, openIt: boolean): Promise<void> {
   const isOpen = openIt && (await openBrowser(url))
-  talk(
+  writeStderr(
     `${isOpen ? 'Your browser opens to sign in. If it does not, open:' : 'To sign in, open in a browser on this machine:'}\n  ${escapeControls(url)}\n`,
   )
 }

@@ -33,16 +33,7 @@ export const Notification = v.object({
 })
 
 const Fields = {
-  agentCompleted: v.boolean(),
-  agentFailed: v.boolean(),
-  agentWaiting: v.boolean(),
-  monitorFailing: v.boolean(),
-  mentioned: v.boolean(),
-  commented: v.boolean(),
-  assigned: v.boolean(),
-  due: v.boolean(),
-  scheduleDisabled: v.boolean(),
-  budget: v.boolean(),
+  ...v.entriesFromList(NotificationKind.options, v.boolean()),
   webhookUrl: v.nullable(WebhookUrl),
   desktop: v.boolean(),
   sound: v.boolean(),
@@ -53,16 +44,7 @@ const Fields = {
  */
 export const NotificationSettings = v.object(Fields)
 export const defaultNotificationSettings: v.InferOutput<typeof NotificationSettings> = {
-  agentCompleted: true,
-  agentFailed: true,
-  agentWaiting: true,
-  monitorFailing: true,
-  mentioned: true,
-  commented: true,
-  assigned: true,
-  due: true,
-  scheduleDisabled: true,
-  budget: true,
+  ...(Object.fromEntries(NotificationKind.options.map(kind => [kind, true])) as Record<NotificationKind, boolean>),
   webhookUrl: null,
   desktop: true,
   sound: true,

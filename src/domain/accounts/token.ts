@@ -31,8 +31,8 @@ export function createToken(prefix: TokenPrefix): string {
   return body + checksumOf(body)
 }
 
-/** The kind of a well-formed token. Undefined if its form or its checksum is wrong, so that a typo costs no look-up. */
-export function hasValidChecksum(text: string): TokenPrefix | undefined {
+/** Returns the prefix of a token. Undefined if its form or its checksum is wrong, so that a typo costs no look-up. */
+export function tokenPrefixOf(text: string): TokenPrefix | undefined {
   if (text.length !== tokenLength || !base62.test(text.slice(prefixLength))) return undefined
   const body = text.slice(0, -checksumLength)
   return checksumOf(body) === text.slice(-checksumLength)

@@ -1,5 +1,5 @@
 import { Problem } from '../../contract/errors.ts'
-import { hasValidChecksum, hashToken, createToken } from '../accounts/token.ts'
+import { tokenPrefixOf, hashToken, createToken } from '../accounts/token.ts'
 import type { Reader, Transaction } from '../../store/engine/database.ts'
 import {
   deleteInvitation,
@@ -77,7 +77,7 @@ export async function requireOpen(
   token: string,
   now: Date,
 ): Promise<InvitationRow & { projectId: number }> {
-  const invitation = hasValidChecksum(token) === 'svc_in_' ? await findInvitation(db, hashToken(token)) : undefined
+  const invitation = tokenPrefixOf(token) === 'svc_in_' ? await findInvitation(db, hashToken(token)) : undefined
   if (!invitation)
     throw new Problem(
       'INVITATION_NOT_FOUND',

@@ -3,7 +3,7 @@ import { Problem } from '../../contract/errors.ts'
 import { nulSeparated } from '../../git/fileNames.ts'
 import { GitFailed } from '../../git/git.ts'
 import type { Quarantine } from './quarantine.ts'
-import { isStandIn, maxShownBytes } from './snapshot.ts'
+import { isPlaceholder, maxShownBytes } from './snapshot.ts'
 
 const maxListBytes = 32 * 1024 * 1024
 const timeoutMs = 60_000
@@ -22,7 +22,7 @@ export async function readChanged(
       if (!(error instanceof GitFailed) || error.reason === 'timeout') throw error
       throw error.reason === 'output' ? tooLarge() : new Problem('FILE_NOT_FOUND', undefined, { cause: error })
     })
-  if (isStandIn(content)) throw tooLarge()
+  if (isPlaceholder(content)) throw tooLarge()
   return content
 }
 

@@ -59,10 +59,10 @@ async function takeSnapshot(quarantine: Quarantine, limits: SnapshotLimits): Pro
   const changed = all.slice(0, limits.maxFiles)
   const kinds = await Promise.all(changed.map(path => kindWithin(quarantine.topLevel, path)))
   const ofKind = (...wanted: Kind[]) => changed.filter((_, index) => wanted.includes(kinds[index]!))
-  const { small, large } = await bySize(quarantine.topLevel, ofKind('file'), limits)
+  const { small, large } = await separateBySize(quarantine.topLevel, ofKind('file'), limits)
   await update(quarantine, ['--force-remove'], ofKind('nothing', 'folder', 'other'))
   await update(quarantine, ['--add', '--remove', '--replace'], [...small, ...ofKind('link')])
-  await standIn(quarantine, large)
+  await addPlaceholders(quarantine, large)
   await recordNested(quarantine, limits.hasUntrackedRepositories ? nested : nested.filter(each => each.recorded))
   // An agent can have staged a copy.
   await update(quarantine, ['--force-remove'], [...(await quarantine.copies())])
@@ -84,7 +84,7 @@ interface Large {
 }
 
 /** Separates readable files from those that are too large, too many, or unreadable. */
-async function bySize(
+async function separateBySize(
   topLevel: string,
   paths: readonly string[],
   limits: SnapshotLimits,
@@ -111,10 +111,10 @@ async function bySize(
 const descriptionOf = ({ size, mtimeMs }: Stats): string => `\0${size} ${mtimeMs}`
 
 /** Whether a file's content is the placeholder in a snapshot for a file over a limit. */
-export const isStandIn = (content: Buffer): boolean =>
+export const isPlaceholder = (content: Buffer): boolean =>
   content.length < 64 && /^\0\d+ \d+(\.\d+)?$/.test(content.toString('latin1'))
 
-async function standIn(quarantine: Quarantine, large: readonly Large[]): Promise<void> {
+async function addPlaceholders(quarantine: Quarantine, large: readonly Large[]): Promise<void> {
   if (large.length === 0) return
   const ids: string[] = []
   for (const { description } of large)

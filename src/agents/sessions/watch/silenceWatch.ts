@@ -16,7 +16,7 @@ import type { SessionRecord } from '../sessionRecord.ts'
 
 const maxOpenCalls = 1000
 /** How often the processes of a silent agent are checked within the time limit. */
-const looksABound = 20
+const checksPerLimit = 20
 const maxMeasureMs = 60_000
 /** The part of the time limit that measurements of the processes must cover. */
 const minMeasured = 0.75
@@ -46,8 +46,8 @@ export class SilenceWatch {
   /** The number of bytes on stderr at the last sign. Earlier output describes errors that the agent has recovered from. */
   #writtenBefore = 0
   /** Counts the checks, because a check can still be reading when the next one starts. */
-  #looks = 0
-  #told = noWait
+  #checks = 0
+  #reported = noWait
   #turn: { link: Watched; reject(failure: AgentFailure): void } | undefined
 
   constructor(config: Config, processes: Processes, record: SilenceRecorder) {
@@ -72,7 +72,7 @@ export class SilenceWatch {
 
   end(): void {
     this.#turn = undefined
-    this.#looks++
+    this.#checks++
     clearTimeout(this.#timer)
     this.#recordWait(noWait)
   }
@@ -80,7 +80,7 @@ export class SilenceWatch {
   add(update: RawUpdate): void {
     if (!this.#turn) return
     const retrying = retryIn(update)
-    if (retrying !== undefined) return this.#recordWait({ ...this.#told, retrying })
+    if (retrying !== undefined) return this.#recordWait({ ...this.#reported, retrying })
     if (!isSignOfModel(update)) return
     const wasBusy = this.#isBusy
     noteCall(this.#openCalls, update)
@@ -105,7 +105,7 @@ export class SilenceWatch {
     this.#lastSignMs = this.#lastLifeMs = performance.now()
     this.#writtenBefore = this.#turn?.link.stderrWritten() ?? 0
     this.#use.reset()
-    if (this.#told === noWait) return
+    if (this.#reported === noWait) return
     this.#recordWait(noWait)
     void this.#checkSigns()
   }
@@ -113,12 +113,12 @@ export class SilenceWatch {
   /** Reports waits and ends turns that are due, and sets the timer for the next check. */
   async #checkSigns(): Promise<void> {
     clearTimeout(this.#timer)
-    const look = ++this.#looks
-    this.#lookAtModel()
-    await this.#lookForLife(look).catch(() => {
+    const check = ++this.#checks
+    this.#checkModel()
+    await this.#checkActivity(check).catch(() => {
       /* The next check tries again. */
     })
-    const pauseMs = this.#looks === look ? this.#pauseMs() : undefined
+    const pauseMs = this.#checks === check ? this.#pauseMs() : undefined
     if (pauseMs !== undefined) this.#timer = setTimeout(() => void this.#checkSigns(), Math.max(1, pauseMs)).unref()
   }
 
@@ -127,9 +127,9 @@ export class SilenceWatch {
     const { agentQuietMs, agentSilenceMs } = this.#config
     const now = performance.now()
     const due = [
-      ...(this.#awaitsModel && this.#told.silentSince === null ? [this.#lastSignMs + agentQuietMs - now] : []),
+      ...(this.#awaitsModel && this.#reported.silentSince === null ? [this.#lastSignMs + agentQuietMs - now] : []),
       ...(this.#mayBeLifeless ? [this.#measureMs] : []),
-      ...(this.#mayBeLifeless && !this.#told.lifeless ? [this.#lastLifeMs + agentSilenceMs - now] : []),
+      ...(this.#mayBeLifeless && !this.#reported.lifeless ? [this.#lastLifeMs + agentSilenceMs - now] : []),
     ]
     return due.length > 0 ? Math.min(...due) : undefined
   }
@@ -144,42 +144,42 @@ export class SilenceWatch {
   }
 
   get #measureMs(): number {
-    return Math.min(this.#config.agentSilenceMs / looksABound, maxMeasureMs)
+    return Math.min(this.#config.agentSilenceMs / checksPerLimit, maxMeasureMs)
   }
 
-  #lookAtModel(): void {
+  #checkModel(): void {
     if (!this.#turn || !this.#awaitsModel) return
     const { agentQuietMs, agentSilenceMs } = this.#config
     const quietForMs = performance.now() - this.#lastSignMs
     const isOver = agentSilenceMs > 0 && quietForMs >= agentSilenceMs
     const named = isOver ? this.#failureNamed() : undefined
     if (named) this.#fail(named)
-    else if (quietForMs >= agentQuietMs) this.#recordWait({ ...this.#told, silentSince: this.#silentSince() })
+    else if (quietForMs >= agentQuietMs) this.#recordWait({ ...this.#reported, silentSince: this.#silentSince() })
   }
 
-  async #lookForLife(look: number): Promise<void> {
+  async #checkActivity(check: number): Promise<void> {
     const signMs = this.#lastSignMs
-    const isCurrent = () => this.#looks === look && this.#lastSignMs === signMs && this.#mayBeLifeless
+    const isCurrent = () => this.#checks === check && this.#lastSignMs === signMs && this.#mayBeLifeless
     if (!this.#mayBeLifeless || performance.now() - this.#lastLifeMs < this.#measureMs) return
     const { haveWorked, forMs } = await this.#use.measure()
     if (!isCurrent()) return
     if (haveWorked) {
       this.#lastLifeMs = performance.now()
-      const silentSince = this.#awaitsModel ? this.#told.silentSince : null
-      return this.#recordWait({ ...this.#told, silentSince, lifeless: null })
+      const silentSince = this.#awaitsModel ? this.#reported.silentSince : null
+      return this.#recordWait({ ...this.#reported, silentSince, lifeless: null })
     }
     const { agentSilenceMs } = this.#config
     if (performance.now() - this.#lastLifeMs < agentSilenceMs) return
     // A server that was itself suspended has not measured the processes in that time.
-    if (!this.#told.lifeless && forMs < minMeasured * agentSilenceMs) return
+    if (!this.#reported.lifeless && forMs < minMeasured * agentSilenceMs) return
     const onSilence = await this.#record.onSilence()
     if (isCurrent()) this.#reportLifeless(onSilence)
   }
 
   #reportLifeless(onSilence: OnSilence): void {
     const tail = this.#turn!.link.stderrTail()
-    const lifeless = this.#told.lifeless ?? lifelessAs([...this.#openCalls.values()].at(-1), tail)
-    const wait = { silentSince: this.#silentSince(), retrying: this.#told.retrying, lifeless }
+    const lifeless = this.#reported.lifeless ?? lifelessAs([...this.#openCalls.values()].at(-1), tail)
+    const wait = { silentSince: this.#silentSince(), retrying: this.#reported.retrying, lifeless }
     if (onSilence === 'end')
       this.#fail(this.#failureNamed() ?? silentFailure(wait, performance.now() - this.#lastLifeMs))
     else this.#recordWait(wait)
@@ -189,12 +189,12 @@ export class SilenceWatch {
   #failureNamed(): AgentFailure | undefined {
     if (!this.#turn || this.#isBusy) return undefined
     const written = this.#turn.link.stderrTail(this.#writtenBefore)
-    return failureNamedIn(this.#told.retrying, written, performance.now() - this.#lastSignMs)
+    return failureNamedIn(this.#reported.retrying, written, performance.now() - this.#lastSignMs)
   }
 
   #silentSince(): string {
     const quietForMs = performance.now() - this.#lastSignMs
-    return this.#told.silentSince ?? new Date(this.#config.clock().getTime() - quietForMs).toISOString()
+    return this.#reported.silentSince ?? new Date(this.#config.clock().getTime() - quietForMs).toISOString()
   }
 
   #fail(failure: AgentFailure): void {
@@ -204,9 +204,9 @@ export class SilenceWatch {
   }
 
   #recordWait(wait: AgentWait): void {
-    const { silentSince, retrying, lifeless } = this.#told
+    const { silentSince, retrying, lifeless } = this.#reported
     if (wait.silentSince === silentSince && wait.retrying === retrying && !wait.lifeless === !lifeless) return
-    this.#told = wait
+    this.#reported = wait
     this.#record.noteWait(wait)
   }
 }
