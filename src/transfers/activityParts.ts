@@ -4,7 +4,7 @@ import { insertActivity } from '../store/cards/activity.ts'
 import { insertComment } from '../store/cards/comments.ts'
 import { exportActivity, exportComments } from '../store/projects/exports.ts'
 import { entriesOf } from '../store/engine/record.ts'
-import { part, type Made } from './part.ts'
+import { part, type Made, readByCards } from './part.ts'
 import { Activity, Comment } from './activityRecords.ts'
 
 const cardsAPage = 200
@@ -16,11 +16,7 @@ export const comments = part({
   name: 'comments',
   schema: Comment,
   maxRecords: 2_000_000,
-  read: async function* (db, scope) {
-    for (const { cardIds } of scope.projects)
-      for (let from = 0; from < cardIds.length; from += cardsAPage)
-        yield (await readCommentRecords(db, cardIds.slice(from, from + cardsAPage))).map(({ json }) => json)
-  },
+  read: readByCards(200, readCommentRecords),
   check: ({ cardId }, known) => {
     known.find('cards', cardId, 'cardId')
     if (known.count(`comments on ${cardId}`) === maxComments + 1)

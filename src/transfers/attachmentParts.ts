@@ -4,11 +4,10 @@ import { insertAttachment } from '../store/cards/attachments.ts'
 import { exportAttachments } from '../store/projects/exports.ts'
 import { entriesOf } from '../store/engine/record.ts'
 import type { RecordIndex } from './recordIndex.ts'
-import { part, announceLater } from './part.ts'
+import { part, announceLater, readByCards } from './part.ts'
 import { Attachment, Content, Missing } from './attachmentRecords.ts'
 
 export const readAttachmentRecords = exportAttachments(entriesOf(Attachment))
-const cardsAPage = 1000
 const maxPerCard = 1000
 
 /**
@@ -31,11 +30,7 @@ export const attachments = part({
   name: 'attachments',
   schema: Attachment,
   maxRecords: 100_000,
-  read: async function* (db, scope) {
-    for (const { cardIds } of scope.projects)
-      for (let from = 0; from < cardIds.length; from += cardsAPage)
-        yield (await readAttachmentRecords(db, cardIds.slice(from, from + cardsAPage))).map(({ json }) => json)
-  },
+  read: readByCards(1000, readAttachmentRecords),
   check: ({ id, cardId, filename, size, sha256 }, known) => {
     known.find('cards', cardId, 'cardId')
     known.add<KnownAttachment>('attachments', id, {

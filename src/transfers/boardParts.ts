@@ -13,14 +13,13 @@ import { appendCards } from '../store/cards/order.ts'
 import { entriesOf } from '../store/engine/record.ts'
 import { board as boardView, column as columnView } from '../views/boards.ts'
 import type { RecordIndex } from './recordIndex.ts'
-import { pages, part, announceLater, type Made } from './part.ts'
+import { pages, part, announceLater, type Made, readByCards } from './part.ts'
 import { Board, Card, Column, Project, type CardRecord } from './records.ts'
 
 const readProjectRecord = exportProject(entriesOf(Project))
 const readBoardRecords = exportBoards(entriesOf(Board))
 const readColumnRecords = exportColumns(entriesOf(Column))
 const readCardRecords = exportCards(entriesOf(Card))
-const cardsAPage = 100
 const cardsAStep = 1024
 
 export const projects = part({
@@ -154,11 +153,7 @@ export const cards = part({
   name: 'cards',
   schema: Card,
   maxRecords: 500_000,
-  read: async function* (db, scope) {
-    for (const { cardIds } of scope.projects)
-      for (let from = 0; from < cardIds.length; from += cardsAPage)
-        yield (await readCardRecords(db, cardIds.slice(from, from + cardsAPage))).map(({ json }) => json)
-  },
+  read: readByCards(100, readCardRecords),
   check: checkCard,
   checkEnd: known => known.requireDense(),
   write: writeCard,

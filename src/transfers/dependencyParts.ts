@@ -1,22 +1,16 @@
 import { maxChildren, maxDependents } from '../contract/cards/cardOrder.ts'
 import { replaceBlockers, setRelatives } from '../store/cards/dependencies.ts'
 import { exportDependencies } from '../store/projects/exports.ts'
-import { part } from './part.ts'
+import { part, readByCards } from './part.ts'
 import type { RecordIndex } from './recordIndex.ts'
 import { Dependency, type DependencyRecord } from './records.ts'
-
-const cardsAPage = 500
 
 /** The blockers of cards, their parents, the cards on which they were found and the cards whose branches they start at. */
 export const dependencies = part({
   name: 'dependencies',
   schema: Dependency,
   maxRecords: 500_000,
-  read: async function* (db, scope) {
-    for (const { cardIds } of scope.projects)
-      for (let from = 0; from < cardIds.length; from += cardsAPage)
-        yield (await exportDependencies(db, cardIds.slice(from, from + cardsAPage))).map(({ json }) => json)
-  },
+  read: readByCards(500, exportDependencies),
   check: checkDependency,
   checkEnd: known => {
     const records = known.all<DependencyRecord>('dependencies')

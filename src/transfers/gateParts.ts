@@ -5,7 +5,7 @@ import { AgentId, ImportedName, integer, IntegerId, Prompt, ShellCommand, type C
 import * as rules from '../domain/boards/gates.ts'
 import { insertGate } from '../store/boards/gates.ts'
 import { exportedGates } from '../store/projects/exports.ts'
-import { part } from './part.ts'
+import { part, readByProject } from './part.ts'
 
 const place = { projectId: IntegerId, columnId: v.nullable(IntegerId), name: ImportedName }
 const Command = v.strictObject({
@@ -36,9 +36,7 @@ export const gates = part({
   name: 'gates',
   schema: Gate,
   maxRecords: 100_000,
-  read: async function* (db, scope) {
-    for (const { id } of scope.projects) yield (await exportedGates(db, id)).map(({ json }) => json)
-  },
+  read: readByProject(exportedGates),
   check: ({ projectId, columnId }, known) => {
     known.find('projects', projectId, 'projectId')
     if (columnId === null) return

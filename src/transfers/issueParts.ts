@@ -3,10 +3,8 @@ import { integer, IntegerId, text } from '../contract/fields.ts'
 import { IssueState } from '../contract/forges/issueRecords.ts'
 import { exportIssues, insertCardIssue, readCardIssue, showCardIssue } from '../store/cards/cardIssues.ts'
 import { readCard } from '../store/cards/cards.ts'
-import { part } from './part.ts'
+import { part, readByCards } from './part.ts'
 import { Address, Time } from './records.ts'
-
-const cardsAPage = 500
 
 /** The issue that a card was created from. `forge` identifies the repository. */
 const Issue = v.strictObject({
@@ -26,11 +24,7 @@ export const issues = part({
   name: 'issues',
   schema: Issue,
   maxRecords: 500_000,
-  read: async function* (db, scope) {
-    for (const { cardIds } of scope.projects)
-      for (let from = 0; from < cardIds.length; from += cardsAPage)
-        yield (await exportIssues(db, cardIds.slice(from, from + cardsAPage))).map(({ json }) => json)
-  },
+  read: readByCards(500, exportIssues),
   check: ({ cardId }, known) => {
     known.find('cards', cardId, 'cardId')
     if (known.count(`issues of ${cardId}`) === 2) known.addError('cardId', 'must be a card without another issue')

@@ -87,6 +87,25 @@ export async function* pages<R extends { id: number }>(read: (after: number) => 
   }
 }
 
+/** Reads the records of cards, with a query for each `maxCards` of them. */
+export const readByCards = (
+  maxCards: number,
+  read: (db: Reader, cardIds: readonly number[]) => Promise<Array<{ json: string }>>,
+): Part['read'] =>
+  async function* (db, scope) {
+    for (const { cardIds } of scope.projects)
+      for (let from = 0; from < cardIds.length; from += maxCards)
+        yield (await read(db, cardIds.slice(from, from + maxCards))).map(({ json }) => json)
+  }
+
+/** Reads the records of projects, with a query for each project. */
+export const readByProject = (
+  read: (db: Reader, projectId: number) => Promise<Array<{ json: string }>>,
+): Part['read'] =>
+  async function* (db, scope) {
+    for (const { id } of scope.projects) yield (await read(db, id)).map(({ json }) => json)
+  }
+
 /** Appends the event of a row in an existing project. A new project has one event as a whole. */
 export const announceLater = (made: Made, news: (tx: Transaction) => Promise<void>): void => {
   if (made.intoExisting) made.announcements.push(news)

@@ -1,6 +1,6 @@
 import { exportedMembers, exportedOrganizationMembers, exportedTemplates } from '../store/projects/exports.ts'
 import { insertTemplate, listTemplates } from '../store/boards/templates.ts'
-import { part } from './part.ts'
+import { part, readByProject } from './part.ts'
 import { OrganizationMember, ProjectMember, Template } from './records.ts'
 
 /**
@@ -39,9 +39,7 @@ export const members = part({
   name: 'members',
   schema: ProjectMember,
   maxRecords: 100_000,
-  read: async function* (db, scope) {
-    for (const { id } of scope.projects) yield (await exportedMembers(db, id)).map(({ json }) => json)
-  },
+  read: readByProject(exportedMembers),
   check: (record, known) => {
     known.find('projects', record.projectId, 'projectId')
   },

@@ -1,10 +1,9 @@
 import { exportReviews } from '../store/projects/exports.ts'
 import { entriesOf } from '../store/engine/record.ts'
 import { insertReview, insertReviewComment } from '../store/forges/reviews.ts'
-import { part } from './part.ts'
+import { part, readByCards } from './part.ts'
 import { Review } from './records.ts'
 
-const cardsAPage = 500
 const { item: Comment } = Review.entries.comments.wrapped.pipe[0]
 const readReviewRecords = exportReviews(entriesOf(Review), entriesOf(Comment))
 
@@ -13,11 +12,7 @@ export const reviews = part({
   name: 'reviews',
   schema: Review,
   maxRecords: 1_000_000,
-  read: async function* (db, scope) {
-    for (const { cardIds } of scope.projects)
-      for (let from = 0; from < cardIds.length; from += cardsAPage)
-        yield (await readReviewRecords(db, cardIds.slice(from, from + cardsAPage))).map(({ json }) => json)
-  },
+  read: readByCards(500, readReviewRecords),
   check: ({ cardId }, known) => void known.find('cards', cardId, 'cardId'),
   write: async (tx, { comments, ...review }, made) => {
     const card = made.rows.cards.get(review.cardId)

@@ -3,7 +3,7 @@ import { Problem } from '../contract/errors.ts'
 import { requireTiming } from '../recurrence/recurrence.ts'
 import { exportedSchedules } from '../store/projects/exports.ts'
 import { insertSchedule } from '../store/automation/schedules.ts'
-import { part } from './part.ts'
+import { part, readByProject } from './part.ts'
 import type { RecordIndex } from './recordIndex.ts'
 import { Schedule } from './records.ts'
 
@@ -14,9 +14,7 @@ export const schedules = part({
   name: 'schedules',
   schema: Schedule,
   maxRecords: 100_000,
-  read: async function* (db, scope) {
-    for (const { id } of scope.projects) yield (await exportedSchedules(db, id)).map(({ json }) => json)
-  },
+  read: readByProject(exportedSchedules),
   check: checkSchedule,
   write: async (tx, { projectId, template, ...record }, made) => {
     const columnId = template.columnId === null ? null : made.rows.columns.get(template.columnId)!.id

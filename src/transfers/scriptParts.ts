@@ -2,7 +2,7 @@ import * as v from 'valibot'
 import { ImportedName, IntegerId, ShellCommand } from '../contract/fields.ts'
 import * as rules from '../domain/automation/scripts.ts'
 import { exportedScripts } from '../store/projects/exports.ts'
-import { part } from './part.ts'
+import { part, readByProject } from './part.ts'
 
 const Script = v.strictObject({ projectId: IntegerId, name: ImportedName, command: ShellCommand })
 
@@ -11,9 +11,7 @@ export const scripts = part({
   name: 'scripts',
   schema: Script,
   maxRecords: 100_000,
-  read: async function* (db, scope) {
-    for (const { id } of scope.projects) yield (await exportedScripts(db, id)).map(({ json }) => json)
-  },
+  read: readByProject(exportedScripts),
   check: (record, known) => {
     known.find('projects', record.projectId, 'projectId')
   },
