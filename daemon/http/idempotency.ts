@@ -18,7 +18,7 @@ export interface Claim {
  * Looks a key up (24 hours, same key and body, same answer).
  * @throws Problem IDEMPOTENCY_KEY_REUSED when the key came with another request
  */
-export async function claimOf(
+export async function claimKey(
   app: Pick<App, 'db'>,
   route: Route,
   caller: Caller,

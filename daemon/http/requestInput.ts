@@ -4,7 +4,7 @@ import { invalid } from '../../src/contract/errors.ts'
 import { AnyObject } from '../../src/contract/fields.ts'
 import { maxBodyBytes, type Route } from '../../src/contract/route.ts'
 import type { Call } from './handlers.ts'
-import { claimOf, type Claim } from './idempotency.ts'
+import { claimKey, type Claim } from './idempotency.ts'
 import { readBody, readForm, readJson, type BodyMemory } from './jsonBody.ts'
 import { readQuery, validate } from './validate.ts'
 
@@ -47,7 +47,7 @@ export async function readInput(
   const input = takeFields(route, readers[route.body] ? body : query, params)
   // The key of an upload is combined with the file's hash, so the handler looks it up.
   if (call.idempotencyKey === undefined || route.body === 'multipart') return { input }
-  return { input, claim: await claimOf(app, route, call.caller, call.idempotencyKey, input) }
+  return { input, claim: await claimKey(app, route, call.caller, call.idempotencyKey, input) }
 }
 
 /**

@@ -9,7 +9,7 @@ import { callRow } from './rowTools.ts'
 import type { Content, Tool, ToolDependencies } from './tool.ts'
 import { toolsetOf, type Found } from './toolset.ts'
 import { escapeInvisible, visibleJson } from './visible.ts'
-import { isToTell, recoveryHints } from './recoveryHints.ts'
+import { isForModel, recoveryHints } from './recoveryHints.ts'
 
 /**
  * Calls a tool. Failures that a model must see are results with a recovery hint. Others are thrown.
@@ -28,7 +28,7 @@ export async function callTool(
     const done = await callRow(app, call, found.ofRow, input, message)
     return 'passed' in done ? done : { result: resultOf(done.answer) }
   } catch (error) {
-    if (!isToTell(error)) throw error
+    if (!isForModel(error)) throw error
     return { result: failureOf(error, call) }
   }
 }

@@ -34,11 +34,11 @@ const byCode: Partial<Record<Problem['code'], string>> = {
 /** Returns a recovery hint for a model, if there is one. */
 export const recoveryHints = (problem: Problem): string | undefined => byCode[problem.code]
 
-const ofMessages = new Set(failuresOf(contract.mcp.call))
+const messageErrors = new Set(failuresOf(contract.mcp.call))
 
 /**
  * Returns whether a model must see the failure: the caller caused it, or it concerns a dependency of the tool (an agent, a forge). Other
  * failures fail the complete message.
  */
-export const isToTell = (error: unknown): error is Problem =>
-  error instanceof Problem && (error.status < 500 || !ofMessages.has(error.code))
+export const isForModel = (error: unknown): error is Problem =>
+  error instanceof Problem && (error.status < 500 || !messageErrors.has(error.code))

@@ -2,7 +2,7 @@ import { ErrorCode, McpError, type Resource, type ResourceTemplate } from '@mode
 import type { Session } from './session.ts'
 import { callRow } from './rowTools.ts'
 import { escapeInvisible, visibleJson } from './visible.ts'
-import { isToTell } from './recoveryHints.ts'
+import { isForModel } from './recoveryHints.ts'
 
 const scheme = 'board://projects'
 const mimeType = 'application/json'
@@ -106,7 +106,7 @@ export async function readResource(
     const done = await callRow(app, call, rows.get(kind.tool)!, given, message)
     return 'passed' in done ? done : { contents: { uri, mimeType, text: visibleJson(done.answer) } }
   } catch (error) {
-    if (!isToTell(error)) throw error
+    if (!isForModel(error)) throw error
     if (error.status === 404) throw notFound(uri)
     const code = error.status < 500 ? ErrorCode.InvalidParams : ErrorCode.InternalError
     throw new McpError(code, escapeInvisible(error.message), { code: error.code })

@@ -9,7 +9,7 @@ import type { UserRow } from '../store/accounts/users.ts'
 import type { SignedInUser } from './accounts.ts'
 import { signInMs } from './authenticate.ts'
 import type { AuthContext } from './identity.ts'
-import { accountOf } from './oidcAccounts.ts'
+import { findOrCreateAccount } from './oidcAccounts.ts'
 import type { Binding, Claims } from './oidcProvider.ts'
 import { fingerprintOf, requireOidcSettings, type OidcSettings } from './oidcSettings.ts'
 import { createProviderCache, type ProviderCache } from './providerCache.ts'
@@ -128,7 +128,7 @@ async function completeOnce(
   const { listener } = pending
   try {
     const { claims, settings } = await claimsOf(oidc, pending, answer)
-    const { user, replaced } = await oidc.db.transaction(tx => accountOf(oidc, tx, claims, settings))
+    const { user, replaced } = await oidc.db.transaction(tx => findOrCreateAccount(oidc, tx, claims, settings))
     if (replaced)
       oidc.log(
         'warn',

@@ -10,7 +10,7 @@ import { hasUsers, readOtherSuperAdmin, type UserRow } from '../store/accounts/u
 import type { Identity } from './identity.ts'
 import type { Claims } from './oidcProvider.ts'
 import type { OidcBounds } from './oidcSettings.ts'
-import { erase } from './users.ts'
+import { eraseAccount } from './users.ts'
 
 /** An account that was deleted because its address was verified as another user's, and its projects. */
 interface Replaced {
@@ -18,7 +18,7 @@ interface Replaced {
   email: string
   projectIds: number[]
 }
-export interface Recognized {
+export interface SignedInAccount {
   user: UserRow
   replaced?: Replaced
 }
@@ -31,12 +31,12 @@ export interface Recognized {
  * decides who can sign in. The first account of a server is never created here.
  * @throws Problem OIDC_REFUSED
  */
-export async function accountOf(
+export async function findOrCreateAccount(
   place: { identity: Identity } & Runners,
   tx: Transaction,
   claims: Claims,
   bounds: OidcBounds,
-): Promise<Recognized> {
+): Promise<SignedInAccount> {
   const { issuer, subject } = claims
   // The store cuts text at NUL, so two subjects could become equal.
   if (!/^[\x20-\x7e]{1,255}$/.test(subject))
@@ -92,7 +92,7 @@ async function endRegistrant(
       'The account with your address is unverified and is the only super_admin. Create another super_admin first.',
     )
   const projectIds = await endWorkOf(tx, runners, id)
-  await erase(identity, tx, id, newOwner.id)
+  await eraseAccount(identity, tx, id, newOwner.id)
   insertAuditRow(tx, {
     ...bySystem('users.delete', { kind: 'user', id }, 'single sign-on'),
     detail: JSON.stringify({ email, newOwnerId: newOwner.id, reason: 'another user verified its address' }),

@@ -103,14 +103,14 @@ export async function remove(identity: Identity, tx: Transaction, caller: Caller
   await requireOtherSuperAdmin(tx, user)
   const newOwner = actor.role === 'super_admin' ? actor : (await readFirstSuperAdmin(tx))!
   await reassignTemplates(tx, id, newOwner.id)
-  await erase(identity, tx, id, newOwner.id)
+  await eraseAccount(identity, tx, id, newOwner.id)
 }
 
 /**
  * Deletes an account with its password, sign-ins, keys, agent tokens, credentials, settings and memberships. Its
  * projects, and organizations without another admin, pass to the new owner.
  */
-export async function erase(identity: Identity, tx: Transaction, id: number, newOwnerId: number): Promise<void> {
+export async function eraseAccount(identity: Identity, tx: Transaction, id: number, newOwnerId: number): Promise<void> {
   await projects.reassign(tx, id, newOwnerId)
   await organizations.reassign(tx, id, newOwnerId)
   await revokeAgentTokens(identity, tx, { userId: id })

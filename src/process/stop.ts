@@ -1,7 +1,7 @@
 import type { Writable } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
 import { emptyReadsOf, isKeeper, type FindMembers, type Tree } from './sweep.ts'
-import { send, type ProcessEntry } from './table.ts'
+import { sendSignal, type ProcessEntry } from './table.ts'
 
 export interface StopOptions {
   /**
@@ -107,6 +107,6 @@ async function signalUntilNone(
 /** Signals each process group at once, so that no member forks in between, and then the processes outside of these groups. */
 function signalAll(signal: NodeJS.Signals, members: readonly ProcessEntry[]): void {
   const leaders = new Set(members.filter(({ pid, groupId }) => pid === groupId).map(({ pid }) => pid))
-  for (const member of members) if (leaders.has(member.pid)) send(signal, member, true)
-  for (const member of members) if (!leaders.has(member.groupId)) send(signal, member)
+  for (const member of members) if (leaders.has(member.pid)) sendSignal(signal, member, true)
+  for (const member of members) if (!leaders.has(member.groupId)) sendSignal(signal, member)
 }

@@ -1,6 +1,6 @@
 import { coalesce } from '../async/coalesce.ts'
 import { setTimeout as delay } from 'node:timers/promises'
-import { listProcesses, runOf, unreadable, type ProcessEntry } from './table.ts'
+import { listProcesses, readRunId, unreadable, type ProcessEntry } from './table.ts'
 
 /**
  * A started process tree, and its processes as last seen: pid -> start. `leader` leads its session while that is certain, `since`
@@ -157,7 +157,7 @@ async function readRuns(entries: readonly ProcessEntry[], trees: readonly Tree[]
   for (let from = 0; from < young.length; from += maxConcurrentReads) {
     await Promise.all(
       young.slice(from, from + maxConcurrentReads).map(async ({ pid }) => {
-        const run = await runOf(pid)
+        const run = await readRunId(pid)
         if (run !== undefined) runs.set(pid, run)
       }),
     )

@@ -112,7 +112,7 @@ export const unreadable = Symbol('unreadable')
  * Returns the marker of a process. Returns undefined if it has none, has ended, or belongs to another account. During exec, a
  * process has neither an environment nor arguments, for as long as it gets no CPU time.
  */
-export async function runOf(pid: number): Promise<string | undefined | typeof unreadable> {
+export async function readRunId(pid: number): Promise<string | undefined | typeof unreadable> {
   if (!isLinux) return undefined
   let environ = await readProcessFile(pid, 'environ')
   let isStarting = false
@@ -143,7 +143,7 @@ const readProcessFile = (pid: number, name: 'environ' | 'cmdline') =>
   })
 
 /** Sends a signal to a process or a whole group, unless its pid was reused. */
-export function send(signal: NodeJS.Signals, { pid, startedAt }: ProcessEntry, toGroup = false): void {
+export function sendSignal(signal: NodeJS.Signals, { pid, startedAt }: ProcessEntry, toGroup = false): void {
   if (isLinux && startOf(pid) !== startedAt) return
   try {
     process.kill(toGroup ? -pid : pid, signal)

@@ -11,7 +11,7 @@ import { attachment } from '../../../src/views/attachments.ts'
 import { page } from '../../../src/views/page.ts'
 import { sendFile } from '../../files/download.ts'
 import { Json, type Call, type Handlers } from '../../http/handlers.ts'
-import { claimOf } from '../../http/idempotency.ts'
+import { claimKey } from '../../http/idempotency.ts'
 import { receiveFile } from '../../files/multipartUpload.ts'
 
 const stallTimeoutMs = 60_000
@@ -48,7 +48,7 @@ async function insertSaved(app: Pick<App, 'attachmentFiles' | 'db'>, ref: CardRe
     const claim =
       call.idempotencyKey === undefined
         ? undefined
-        : await claimOf(app, contract.attachments.create, call.caller, call.idempotencyKey, {
+        : await claimKey(app, contract.attachments.create, call.caller, call.idempotencyKey, {
             ...ref,
             filename: file.filename,
             sha256: file.sha256,

@@ -14,7 +14,7 @@ import type { ImportOptions } from '../../../src/transfers/importDocument.ts'
 import { importFile, maxBytes, requireTarget } from '../../../src/transfers/importFile.ts'
 import { attachmentHeader } from '../../files/download.ts'
 import type { Call, Handlers } from '../../http/handlers.ts'
-import { claimOf } from '../../http/idempotency.ts'
+import { claimKey } from '../../http/idempotency.ts'
 import { machineOf, type PeerDependencies } from '../../peers/peers.ts'
 import { createConcurrencyLimit, type ConcurrencyLimit } from '../../limits/concurrencyLimit.ts'
 import { receiveFile } from '../../files/multipartUpload.ts'
@@ -79,7 +79,7 @@ async function importUpload(
   const claim =
     call.idempotencyKey === undefined || input.dryRun
       ? undefined
-      : await claimOf(app, contract.transfers.import, call.caller, call.idempotencyKey, { ...input, sha256 })
+      : await claimKey(app, contract.transfers.import, call.caller, call.idempotencyKey, { ...input, sha256 })
   if (claim?.replay) call.audit?.leaveOut()
   return (
     claim?.replay ??

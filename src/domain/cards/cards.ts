@@ -31,7 +31,7 @@ import { requireOrder, type CardOrder } from './dependencies.ts'
 import { notStarted, type Agents } from '../agents/sessions.ts'
 import { mayStart, startRefusal, requireMayChangeStart, requireMayStart } from './startPermission.ts'
 import { findHold, heldFields, startOrHold } from './startOrHold.ts'
-import { startFor } from './startTimes.ts'
+import { startTimeFields } from './startTimes.ts'
 import { countSessionCard } from '../agents/sessionCards.ts'
 import { activeColumnsOf, initialSteps } from './pipelineSteps.ts'
 
@@ -129,7 +129,7 @@ export async function create(tx: Transaction, agents: Agents, card: NewCard, aut
     pullable: mayStart(caller, kind),
     parentId,
     discoveredFromId,
-    ...(await startFor(tx, card, caller)),
+    ...(await startTimeFields(tx, card, caller)),
     unread: automation,
     creatorId: caller.userId === noAccount ? null : caller.userId,
     creatorName: caller.displayName,
@@ -209,7 +209,7 @@ export async function update(tx: Transaction, agents: KnownAgents, ref: CardRef,
   )
   const readCredential = (id: number | null) => readCredentialOfCard(tx, card.id, id)
   Object.assign(given, await changedBase(tx, card, change))
-  Object.assign(given, await startFor(tx, change, ref.caller))
+  Object.assign(given, await startTimeFields(tx, change, ref.caller))
   Object.assign(given, await changedChoice(tx, agents, change, () => cardLevels(tx, card), readCredential))
   if (labels) given.labels = JSON.stringify(labels)
   Object.assign(given, await assigneesFor(tx, card, change))

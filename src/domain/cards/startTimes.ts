@@ -5,7 +5,7 @@ import type { CardOrder } from './dependencies.ts'
 import { makerFor } from '../accounts/makers.ts'
 
 /** The stored start time of a card, with the permissions of the user who sets it. An agent has no permissions. */
-export async function startFor(
+export async function startTimeFields(
   tx: Transaction,
   { startAt }: Pick<CardOrder, 'startAt'>,
   caller: Caller | undefined,
