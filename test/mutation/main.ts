@@ -1,6 +1,7 @@
 import { describeMachine, presentLoad } from '../bench/machine.ts'
 import { writePart } from '../bench/page.ts'
 import buildProgram from '../support/run/build.ts'
+import { createRandom } from '../support/run/random.ts'
 import { openLane, readSources, type Lane, type Sources } from './lane.ts'
 import type { Mutant } from './mutants.ts'
 import { folders, program, readOptions, sourcesIn, usage, type Options } from './options.ts'
@@ -78,7 +79,7 @@ const given = (tests: readonly string[]): Reach => ({
 function choose(sources: Sources, { files, sample, seed, only }: Options): Mutant[] {
   const mutants = files.flatMap(file => sources.get(file)!.mutants)
   if (only.length > 0) return mutants.filter(({ id }) => only.includes(id))
-  const random = chance(seed)
+  const random = createRandom(seed)
   const shuffled = <T>(all: readonly T[]): T[] =>
     all
       .map(each => ({ each, order: random() }))
@@ -90,17 +91,6 @@ function choose(sources: Sources, { files, sample, seed, only }: Options): Mutan
       return own.slice(0, Math.floor((own.length * sample) / 100 + random()))
     }),
   )
-}
-
-/** Numbers between 0 and 1, always equal for the same seed (mulberry32). */
-function chance(seed: number): () => number {
-  let state = seed >>> 0
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
-  }
 }
 
 async function tryOne(lane: Lane, mutant: Mutant, reach: Reach, { maxSecs }: Options): Promise<Tried> {

@@ -1,5 +1,5 @@
 import { quantile } from '../figures.ts'
-import { createRandom, untilNext } from './random.ts'
+import { createRandom, untilNext } from '../../support/run/random.ts'
 
 /**
  * How writes are kept from the old place once the rest is copied: its server rejects them (`fence`); the directory announces the move, and

@@ -1,6 +1,6 @@
 import { dayShape, zones, type Assumed } from './assumptions.ts'
 import type { Cost, Measured } from './measured.ts'
-import { createRandom } from './random.ts'
+import { createRandom } from '../../support/run/random.ts'
 
 /** The minimum number of events that a namespace keeps (src/events/outbox.ts). */
 const keptEvents = 100_000

@@ -1,5 +1,5 @@
 import type { Assumed } from './assumptions.ts'
-import { createRandom, untilNext } from './random.ts'
+import { createRandom, untilNext } from '../../support/run/random.ts'
 
 const years = 2000
 const minutesAYear = 365 * 24 * 60

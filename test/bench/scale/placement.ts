@@ -1,4 +1,4 @@
-import { createRandom, hash } from './random.ts'
+import { createRandom, hash } from '../../support/run/random.ts'
 
 const months = 12
 const monthsToGrow = 6

@@ -9,7 +9,7 @@ import { readOptions } from './options.ts'
 import { shareOfDay, type Organizations } from './organizations.ts'
 import { outagesOf } from './outages.ts'
 import { place } from './placement.ts'
-import { createRandom, untilNext } from './random.ts'
+import { createRandom, untilNext } from '../../support/run/random.ts'
 import { reportText } from './report.ts'
 import { simulate } from './simulate.ts'
 
