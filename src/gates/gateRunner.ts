@@ -15,7 +15,7 @@ import {
   type Checks,
 } from '../domain/cards/proofs.ts'
 import type { Outbox } from '../events/outbox.ts'
-import { createReconciler, withinStop, type Reconciler, type ServerAccess } from '../process/reconciler.ts'
+import { createReconciler, type Reconciler, type ServerAccess } from '../process/reconciler.ts'
 import type { ProcessTrees } from '../process/spawn.ts'
 import { readCard, type CardRow } from '../store/cards/cards.ts'
 import { findPassed, listOpenProofs, readProof, type OpenProof, type ProofRow } from '../store/cards/proofs.ts'
@@ -98,11 +98,8 @@ class CardGates implements GateRunner {
     this.#reconciler.start(server)
   }
 
-  async stop(): Promise<void> {
-    await this.#reconciler.end()
-    const live = [...this.#live.values()]
-    for (const each of live) stopCheck(each, 'The server was stopped.')
-    await withinStop(Promise.all(live.map(({ over }) => over)))
+  stop(): Promise<void> {
+    return this.#reconciler.stop(this.#live, stopCheck)
   }
 
   async #reconcile(): Promise<void> {

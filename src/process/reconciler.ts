@@ -37,6 +37,11 @@ export interface Reconciler<Access extends { log: Log } = ServerAccess> {
   idle(): Promise<void>
   /** Starts no more runs. Resolves when none is under way. */
   end(): Promise<void>
+  /** Ends, and stops work in progress. Takes at most 9 s. */
+  stop<Work extends { over: Promise<unknown> }>(
+    inProgress: ReadonlyMap<unknown, Work>,
+    stopWork: (work: Work, reason: string) => void,
+  ): Promise<void>
 }
 
 /** @param what the subject of log messages: "Sessions" */
@@ -59,6 +64,11 @@ export function createReconciler<Access extends { log: Log } = ServerAccess>(
     if (server && !isOver) last = run()
   }
   const idle = () => last
+  const end = () => {
+    isOver = true
+    unsubscribe?.()
+    return idle()
+  }
   return {
     get server() {
       return server
@@ -73,10 +83,11 @@ export function createReconciler<Access extends { log: Log } = ServerAccess>(
       unsubscribe ??= events?.outbox.onAppended(throttle(wake, events.debounceMs ?? debounceMs))
       wake()
     },
-    end: () => {
-      isOver = true
-      unsubscribe?.()
-      return idle()
+    end,
+    stop: async (inProgress, stopWork) => {
+      await end()
+      for (const work of inProgress.values()) stopWork(work, 'The server was stopped.')
+      await withinStop(Promise.all([...inProgress.values()].map(({ over }) => over)))
     },
   }
 }

@@ -1,6 +1,6 @@
 import { failLost, type ScriptRuns } from '../domain/automation/scripts.ts'
 import { createSerialQueue } from '../async/serialQueue.ts'
-import { createReconciler, withinStop, type ServerAccess } from '../process/reconciler.ts'
+import { createReconciler, type ServerAccess } from '../process/reconciler.ts'
 import type { ProcessTrees } from '../process/spawn.ts'
 import type { Database } from '../store/engine/database.ts'
 import { listOpenRuns } from '../store/automation/scripts.ts'
@@ -49,11 +49,7 @@ export function createScriptRunner(db: Database, processTrees: ProcessTrees): Sc
     check: () => {
       if (running.size > 0) reconciler.wake()
     },
-    stop: async () => {
-      await reconciler.end()
-      for (const live of running.values()) live.stop('The server was stopped.')
-      await withinStop(Promise.all([...running.values()].map(({ over }) => over)))
-    },
+    stop: () => reconciler.stop(running, (live, reason) => live.stop(reason)),
   }
 }
 

@@ -1,6 +1,6 @@
 import { logFailure } from '../../config/log.ts'
 import { change, isOpen, type LandingQueue } from '../../domain/cards/landings.ts'
-import { createReconciler, withinStop, type Reconciler, type ServerAccess } from '../../process/reconciler.ts'
+import { createReconciler, type Reconciler, type ServerAccess } from '../../process/reconciler.ts'
 import type { Transaction } from '../../store/engine/database.ts'
 import { listQueuedLandings, readLanding, type LandingRow, type QueuedLanding } from '../../store/forges/landings.ts'
 import { hasActiveAgent } from '../../views/cards.ts'
@@ -65,11 +65,8 @@ class Landings implements LandingRunner {
     this.#reconciler.start(server)
   }
 
-  async stop(): Promise<void> {
-    await this.#reconciler.end()
-    const live = [...this.#live.values()]
-    for (const each of live) stopTest(each, 'The server was stopped.')
-    await withinStop(Promise.all(live.map(({ over }) => over)))
+  stop(): Promise<void> {
+    return this.#reconciler.stop(this.#live, stopTest)
   }
 
   async #reconcile(): Promise<void> {
