@@ -127,7 +127,7 @@ test('a profile gives its agent a program, arguments, a sealed environment and a
   })
   await expect(client.agents.relaunch({ projectId, cardId: card.id })).rejects.toMatchObject({
     code: 'AGENT_UNAVAILABLE',
-    message: 'There is no profile gateway of an agent.',
+    message: 'There is no agent profile gateway.',
   })
 })
 

@@ -206,7 +206,7 @@ describe('a gate', () => {
     })
     await addGate({ columnId })
     const order = { projectId, ids: [columnId, columns.build, columns.review, columns.done] }
-    const forbidden = { code: 'FORBIDDEN', message: expect.stringContaining('Only an admin of the project') as string }
+    const forbidden = { code: 'FORBIDDEN', message: expect.stringContaining('Only a project admin') as string }
     await expect(ada!.columns.reorder(order)).rejects.toMatchObject(forbidden)
     await expect(ada!.columns.delete({ projectId, columnId })).rejects.toMatchObject(forbidden)
     await owner!.columns.reorder(order)
