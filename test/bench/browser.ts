@@ -220,7 +220,7 @@ async function openTranscript(
   { page, meter }: Window,
   { projectId, cardId, lastId }: Transcript,
 ): Promise<number> {
-  const address = `#/projects/${projectId}/cards/${cardId}/transcript`
+  const address = `#/projects/${projectId}/cards/${cardId}`
   const tookMs = await page.evaluate(`(async () => {
     const from = boardMeter.now()
     location.hash = ${JSON.stringify(address)}

@@ -60,7 +60,7 @@ describe.skipIf(noBrowser !== undefined)('budgets, in the browser', () => {
     const { id } = await board.start('spender', { title: 'Paint it' })
     await board.until(id, 'the wait', ({ statusReason }) => statusReason === 'budget')
     const { page, axeViolations, settled } = await visit(board, {
-      at: `#/projects/${board.projectId}/cards/${id}/transcript`,
+      at: `#/projects/${board.projectId}/cards/${id}`,
     })
     await page.getByText('The agent is paused because a budget is exhausted.').waitFor()
     await page.getByText(/\$\d+\.\d\d of \$5\.00 in total \(\d+%\): used up/).waitFor()

@@ -32,7 +32,15 @@ describe.skipIf(noBrowser !== undefined)('every page', () => {
     writeFileSync(join(board.path, 'board.json'), JSON.stringify({ setup: hostile, copiedFiles: [hostile] }))
     const at = `#/projects/${projectId}`
     const cardAt = `${at}/cards/${id}`
-    places = ['#/', at, `${at}/beside/${id}`, cardAt, `${cardAt}/transcript`, `${cardAt}/changes`, `${at}/assistant`]
+    places = [
+      '#/',
+      at,
+      `${at}/beside/${id}`,
+      cardAt,
+      `${cardAt}/activity?show=history`,
+      `${cardAt}/changes`,
+      `${at}/assistant`,
+    ]
     places.push(`${at}/charts`, `${at}/settings`, '#/admin', '#/me', '#/design', '#/nowhere')
   }, 60_000)
   afterAll(() => board.close())

@@ -82,7 +82,6 @@ describe.skipIf(noBrowser !== undefined)('home', () => {
     expect(await page.getByRole('list', { name: 'Questions' }).count()).toBe(0)
     expect(await axeViolations()).toEqual([])
     await list.getByRole('link', { name: 'Silent' }).click()
-    await page.getByRole('tab', { name: 'Transcript' }).click()
     await page.getByRole('status').filter({ hasText: 'and its processes are idle' }).waitFor()
     await page.goBack()
     await list.getByRole('button', { name: 'Cancel agent of Silent' }).click()

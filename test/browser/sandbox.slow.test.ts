@@ -44,7 +44,6 @@ describe.skipIf(noBrowser !== undefined || !hasBubblewrap)('the sandbox of a pro
     const { id } = await board.start('asks')
     await board.untilStatus(id, 'completed')
     const { page: card } = await visit(board, { at: `#/projects/${board.projectId}/cards/${id}` })
-    await card.getByRole('tab', { name: 'Transcript' }).click()
     await card.getByText('in a sandbox, network: listed').waitFor()
     // Two concurrent changes: neither is lost.
     const hosts = ['npm.example.org:8443', 'refused.example.org']
@@ -65,7 +64,7 @@ describe.skipIf(noBrowser !== undefined || !hasBubblewrap)('the sandbox of a pro
     const { id } = await board.start('asks')
     await board.untilStatus(id, 'completed')
     await board.client.projects.update({ id: board.projectId, sandbox: { hosts: ['*.example.org'] } })
-    const { page, settled } = await visit(board, { at: `#/projects/${board.projectId}/cards/${id}/transcript` })
+    const { page, settled } = await visit(board, { at: `#/projects/${board.projectId}/cards/${id}` })
     // The pattern is for ports 80 and 443.
     const offered = page.getByRole('button', { name: 'Allow in this project' })
     await expect.poll(() => offered.count()).toBe(1)
@@ -81,9 +80,7 @@ describe.skipIf(noBrowser !== undefined || !hasBubblewrap)('the sandbox of a pro
     await board.untilStatus(id, 'completed')
     const { page: card } = await visit(board, { at: `#/projects/${board.projectId}/cards/${id}` })
     await card.getByText('touch watched', { exact: true }).first().waitFor()
-    await card.getByRole('tab', { name: 'Card', exact: true }).click()
     await card.getByText('waiting for approval').waitFor()
-    await card.getByRole('tab', { name: 'Transcript' }).click()
     const { page, axeViolations } = await visit(board)
     const item = page.getByRole('list', { name: 'Questions' }).getByRole('listitem')
     await item.getByText('Run a command outside the sandbox every 3600 s').waitFor()

@@ -32,7 +32,7 @@ const pictures: Record<string, Picture> = {
   'board-light': { at: ({ projectId }) => `#/projects/${projectId}`, shows: onBoard },
   'board-dark': { at: ({ projectId }) => `#/projects/${projectId}`, shows: onBoard, colorScheme: 'dark' },
   'card-running': {
-    at: ({ projectId, running }) => `#/projects/${projectId}/cards/${running}/transcript`,
+    at: ({ projectId, running }) => `#/projects/${projectId}/cards/${running}`,
     shows: page => page.getByText('npm test -- login').first().waitFor(),
   },
   review: {

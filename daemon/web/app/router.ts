@@ -6,8 +6,8 @@ export type BoardView = Partial<Record<'filter' | 'sort' | 'view' | 'group', str
 /** A location in the page. Every view that a person can share, reload or return to has one. */
 export type Route =
   | { name: 'home' }
-  | ({ name: 'board'; projectId: string; boardId?: string; cardId?: string } & BoardView)
-  | { name: 'card'; projectId: string; cardId: string; tab?: string; since?: string }
+  | ({ name: 'board'; projectId: string; boardId?: string; cardId?: string; show?: string } & BoardView)
+  | { name: 'card'; projectId: string; cardId: string; tab?: string; since?: string; show?: string }
   | { name: 'project'; projectId: string; section?: string }
   | { name: 'charts'; projectId: string }
   | { name: 'assistant'; projectId: string }
@@ -52,9 +52,10 @@ function parseRoute(fragment: string): Route {
     const match = pattern.exec(path)
     if (!match) continue
     const made = make(match.slice(1))
-    if (made.name !== 'board') return made
+    if (made.name !== 'board' && made.name !== 'card') return made
     const values = new URLSearchParams(query)
-    return { ...made, ...mapView(name => values.get(name) || undefined) }
+    const valueOf = (name: string) => values.get(name) || undefined
+    return { ...made, show: valueOf('show'), ...(made.name === 'board' && mapView(valueOf)) }
   }
   return { name: 'missing' }
 }
@@ -82,9 +83,9 @@ export function hrefOf(route: Route): string {
     case 'missing':
       return '#/'
     case 'board':
-      return `#/projects/${route.projectId}${part('boards', route.boardId)}${part('beside', route.cardId)}${queryOf(mapView(name => route[name]))}`
+      return `#/projects/${route.projectId}${part('boards', route.boardId)}${part('beside', route.cardId)}${queryOf({ ...mapView(name => route[name]), show: route.show })}`
     case 'card':
-      return `#/projects/${route.projectId}/cards/${route.cardId}${tail(route.tab)}${part('since', route.since)}`
+      return `#/projects/${route.projectId}/cards/${route.cardId}${tail(route.tab)}${part('since', route.since)}${queryOf({ show: route.show })}`
     case 'project':
       return `#/projects/${route.projectId}/settings${tail(route.section)}`
     case 'assistant':

@@ -10,7 +10,7 @@ import { useStore } from '../app/store.ts'
 import { confirm } from '../ui/confirm.tsx'
 import { lazyPart } from '../ui/lazyPart.tsx'
 import { Menu, type MenuItem } from '../ui/Menu.tsx'
-import { Button } from '../ui/Button.tsx'
+import { Segments } from '../ui/Segments.tsx'
 import { boardDialog, canChange, sortBy, toggleDensity } from './actions.ts'
 import { groupLabels } from './boardView.ts'
 import { keysOf } from './CardMenu.tsx'
@@ -98,24 +98,20 @@ const groupItems = (session: BoardSession): MenuItem[] =>
     run: () => session.set(state => ({ ...state, group })),
   }))
 
-/** Two buttons of which one is pressed: the board as columns or as a table. */
+/** The choice of the view: the board as columns or as a table. */
 function ViewSwitch({ session }: { session: BoardSession }) {
   const isTable = useStore(session.state, state => state.isTable)
   const keys = keysOf('table')
   return (
-    <div className="view-switch" role="group" aria-label="View">
-      {[false, true].map(each => (
-        <Button
-          key={String(each)}
-          isPlain
-          icon={each ? 'table' : 'columns'}
-          label={each ? 'Table' : 'Board'}
-          keys={keys}
-          aria-pressed={isTable === each}
-          onClick={() => session.set(state => ({ ...state, isTable: each }))}
-        />
-      ))}
-    </div>
+    <Segments
+      label="View"
+      value={isTable ? 'table' : 'columns'}
+      options={[
+        { value: 'columns', text: 'Board', icon: 'columns', keys },
+        { value: 'table', text: 'Table', icon: 'table', keys },
+      ]}
+      onChange={view => session.set(state => ({ ...state, isTable: view === 'table' }))}
+    />
   )
 }
 

@@ -39,13 +39,15 @@ interface BoardProps extends BoardView {
   projectId: string
   boardId?: string
   cardId?: string
+  /** The filter of the card’s activity. */
+  show?: string
 }
 
 /** A project's board, with a card next to it. */
 export const BoardPage = (props: BoardProps) => <ProjectBoard key={props.projectId} {...props} />
 
 function ProjectBoard(props: BoardProps) {
-  const { projectId, boardId, cardId } = props
+  const { projectId, boardId, cardId, show } = props
   const [session] = useState(() => new BoardSession(projectId, boardId, parseView(props)))
   const filterInput = useRef<HTMLInputElement>(null)
   const project = useProject(projectId)
@@ -70,14 +72,22 @@ function ProjectBoard(props: BoardProps) {
         <Columns session={session} />
         <SelectionBar session={session} />
       </main>
-      {cardId !== undefined && <CardPanel projectId={projectId} cardId={cardId} onClose={close} />}
+      {cardId !== undefined && (
+        <CardPanel
+          projectId={projectId}
+          cardId={cardId}
+          show={show}
+          onPart={part => navigate(boardRoute(session, cardId, part.show), { replace: true })}
+          onClose={close}
+        />
+      )}
       <OpenDialog session={session} />
     </div>
   )
 }
 
 /** Keeps the view in the address, so that it survives a reload, a return from a card, and a shared link. */
-function useViewInAddress(session: BoardSession, { cardId, ...props }: BoardProps): void {
+function useViewInAddress(session: BoardSession, { cardId, show, ...props }: BoardProps): void {
   const address = viewKey(formatView(parseView(props)))
   const shown = useStore(session.state, state => viewKey(formatView(state)))
   const boardId = useStore(session.state, state => state.boardId)
@@ -87,7 +97,7 @@ function useViewInAddress(session: BoardSession, { cardId, ...props }: BoardProp
   }, [session, address])
   useEffect(() => {
     written.current = shown
-    navigate(boardRoute(session, cardId), { replace: true })
+    navigate(boardRoute(session, cardId, show), { replace: true })
   }, [shown])
   useEffect(() => {
     if (boardId !== undefined) lastViews.set(boardId, formatView(session.state.get()))

@@ -52,9 +52,9 @@ export function openCard(session: BoardSession, cardId: string, tab?: string): v
 }
 
 /** The current address of the board, with a card next to it. */
-export function boardRoute({ projectId, state }: BoardSession, cardId?: string): Route {
+export function boardRoute({ projectId, state }: BoardSession, cardId?: string, show?: string): Route {
   const now = state.get()
-  return { name: 'board', projectId, boardId: now.boardId, cardId, ...formatView(now) }
+  return { name: 'board', projectId, boardId: now.boardId, cardId, show, ...formatView(now) }
 }
 
 /** Opens the form for the plan of several cards. The plan of a single card is on the card. */

@@ -8,9 +8,10 @@ import { useCanWork } from './canWork.ts'
 import { Heading } from './Heading.tsx'
 import { useCard, useOpened } from './openedCard.ts'
 import { Pipeline } from './Pipeline.tsx'
+import { Sessions } from './Sessions.tsx'
 import { Worktree } from './Worktree.tsx'
 
-/** The settings of a card that few cards need: its worktree, pipeline and budget. Loaded when they are unfolded. */
+/** The settings of a card that few cards need: its worktree, pipeline and budget, and its sessions. Loaded when they are unfolded. */
 export function Advanced() {
   const { kind } = useCard()
   const [isOpen, setOpen] = useState(false)
@@ -20,6 +21,7 @@ export function Advanced() {
         <Heading>Advanced</Heading>
       </summary>
       {isOpen && kind === 'kanban' && <AgentSwitches />}
+      {isOpen && <Sessions />}
       {isOpen && <Worktree />}
       {isOpen && kind === 'kanban' && <Pipeline />}
       {isOpen && kind === 'kanban' && <CardBudgets />}

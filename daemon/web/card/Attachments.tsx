@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'react'
+import { useEffect, useState, type ReactNode } from 'react'
 import { showError } from '../app/messages.ts'
 import { client } from '../app/session.ts'
 import { useStore } from '../app/store.ts'
@@ -20,8 +20,11 @@ interface Sending {
 }
 let lastId = 0
 
-/** The files of a card. People can drop, paste or select files, and images are displayed. */
-export function Attachments() {
+/**
+ * The files of a card. People can drop, paste or select files, and images are displayed.
+ * @param children another tool of the prompt
+ */
+export function Attachments({ children }: { children: ReactNode }) {
   const opened = useOpened()
   const { projectId, cardId } = opened
   const attachments = useStore(opened.state, state => state.attachments) ?? []
@@ -45,13 +48,15 @@ export function Attachments() {
   if (!canWork && attachments.length === 0) return null
   return (
     <section className="attachments" {...(canWork && dropHandlers(uploadAll))} tabIndex={-1}>
-      <Heading>Attachments</Heading>
       {attachments.length > 0 && (
-        <ul>
-          {attachments.map(attachment => (
-            <Attached key={attachment.id} attachment={attachment} canWork={canWork} />
-          ))}
-        </ul>
+        <>
+          <Heading>Attachments</Heading>
+          <ul>
+            {attachments.map(attachment => (
+              <Attached key={attachment.id} attachment={attachment} canWork={canWork} />
+            ))}
+          </ul>
+        </>
       )}
       {sending.map(({ id, filename, done }) => (
         <p key={id} className="tools">
@@ -60,8 +65,9 @@ export function Attachments() {
       ))}
       {canWork && (
         <div className="tools">
+          {children}
           <FileButton onFiles={uploadAll} text="Attach files" />
-          <span className="hint">or drop files here, or paste an image</span>
+          <span className="hint wide-only">or drop files here, or paste an image</span>
         </div>
       )}
     </section>

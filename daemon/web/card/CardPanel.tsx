@@ -1,9 +1,10 @@
 import { useEffect, useRef, type KeyboardEvent, type PointerEvent } from 'react'
 import { layers, rememberFocus } from '../app/keptFocus.ts'
+import type { CardPart } from './CardTabs.tsx'
 import { CardView } from './CardView.tsx'
 import { changeLayout, useWidth } from './panelStates.ts'
 
-interface CardPanelProps {
+interface CardPanelProps extends Pick<CardPart, 'show' | 'onPart'> {
   projectId: string
   cardId: string
   onClose: () => void
@@ -14,7 +15,7 @@ const minWidth = 340
 const stepPx = 24
 
 /** A card next to its board, with an adjustable width. */
-export function CardPanel({ projectId, cardId, onClose }: CardPanelProps) {
+export function CardPanel({ projectId, cardId, onClose, ...part }: CardPanelProps) {
   const panel = useRef<HTMLElement>(null)
   const width = useWidth(cardId) ?? usualWidth
   useEffect(() => {
@@ -34,7 +35,7 @@ export function CardPanel({ projectId, cardId, onClose }: CardPanelProps) {
       onKeyDown={event => onKey(event, onClose)}
     >
       <Edge width={width} onWidth={resize} />
-      <CardView key={cardId} projectId={projectId} cardId={cardId} onClose={onClose} />
+      <CardView key={cardId} projectId={projectId} cardId={cardId} onClose={onClose} {...part} />
     </aside>
   )
 }

@@ -2,33 +2,36 @@ import { Tabs } from '@base-ui/react/tabs'
 import { useEffect, useState } from 'react'
 import { useStore } from '../app/store.ts'
 import { lazyPart } from '../ui/lazyPart.tsx'
-import { CardTab } from './CardTab.tsx'
+import { CardActivity } from './CardActivity.tsx'
+import { CardDetails } from './CardDetails.tsx'
 import type { OpenedCardStore } from './openedCard.ts'
 import { changeLayout, useLayout } from './panelStates.ts'
 import { Properties } from './Properties.tsx'
 
-const opening = { fallback: <p className="loading">Loading…</p> }
-const ReviewView = lazyPart(() => import('../review/ReviewView.tsx'), 'ReviewView', opening)
-const CommentsTab = lazyPart(() => import('./CommentsTab.tsx'), 'CommentsTab', opening)
-const CardTranscript = lazyPart(() => import('../transcript/CardTranscript.tsx'), 'CardTranscript', opening)
+const ReviewView = lazyPart(() => import('../review/ReviewView.tsx'), 'ReviewView', {
+  fallback: <p className="loading">Loading…</p>,
+})
 
 const tabs = [
-  { id: 'card', label: 'Card' },
-  { id: 'transcript', label: 'Transcript' },
+  { id: 'activity', label: 'Activity' },
   { id: 'changes', label: 'Changes' },
-  { id: 'comments', label: 'Comments' },
 ] as const
 
 type TabName = (typeof tabs)[number]['id']
 
-/** The visible part of a card. */
-export interface CardPart {
+interface ShownPart {
   /** The tab in the address. Without it, the tab that the person opened last. */
   tab?: string
   /** The review in the address that the changes start at. */
   since?: string
+  /** The filter of the activity. */
+  show?: string
+}
+
+/** The visible part of a card. */
+export interface CardPart extends ShownPart {
   /** Called when another part is selected. */
-  onPart?: (tab: string, since?: string) => void
+  onPart?: (part: ShownPart) => void
 }
 
 const knownTab = (id: string | undefined): TabName | undefined => tabs.find(each => each.id === id)?.id
@@ -39,6 +42,7 @@ export function CardTabs({
   isWide,
   tab,
   since,
+  show,
   onPart,
 }: CardPart & { opened: OpenedCardStore; isWide: boolean }) {
   const { projectId, cardId } = opened
@@ -50,17 +54,17 @@ export function CardTabs({
     setChosen(undefined)
     if (tab === 'changes') setBegin(since)
   }, [tab, since])
-  // Answering must not remove the transcript.
+  // Answering must not remove the question's surroundings.
   const [isAsked] = useState(() => opened.state.get().questions.length > 0)
-  const shown = knownTab(chosen) ?? knownTab(tab) ?? (isAsked ? 'transcript' : (knownTab(kept) ?? 'card'))
+  const shown = knownTab(chosen) ?? knownTab(tab) ?? (isAsked ? 'activity' : (knownTab(kept) ?? 'activity'))
   const choose = (name: TabName) => {
     setChosen(name)
     changeLayout(projectId, cardId, { tab: name })
-    onPart?.(name, name === 'changes' ? begin : undefined)
+    onPart?.(name === 'changes' ? { tab: name, since: begin } : { tab: name, show })
   }
   const beginAt = (review: string | undefined) => {
     setBegin(review)
-    onPart?.('changes', review)
+    onPart?.({ tab: 'changes', since: review })
   }
   return (
     <Tabs.Root className="opened-parts" value={shown} onValueChange={choose}>
@@ -68,30 +72,27 @@ export function CardTabs({
         {tabs.map(each => (
           <Tabs.Tab key={each.id} value={each.id}>
             {each.label}
-            {each.id === 'transcript' && <Asking opened={opened} />}
-            {each.id === 'comments' && <Counted opened={opened} />}
+            {each.id === 'activity' && <Asking opened={opened} />}
           </Tabs.Tab>
         ))}
       </Tabs.List>
       <Tabs.Panel key={shown} className={`opened-content of-${shown}`} value={shown} tabIndex={undefined}>
-        {shown === 'card' && <CardTab isWide={isWide} />}
-        {shown === 'transcript' && <CardTranscript />}
-        {shown === 'comments' && <CommentsTab />}
-        {shown === 'changes' && <ReviewView projectId={projectId} cardId={cardId} since={begin} onSince={beginAt} />}
+        {shown === 'changes' ? (
+          <ReviewView projectId={projectId} cardId={cardId} since={begin} onSince={beginAt} />
+        ) : (
+          <CardActivity show={show} onShow={next => onPart?.({ tab: 'activity', show: next })} isWide={isWide} />
+        )}
       </Tabs.Panel>
-      {isWide && shown !== 'changes' && (
-        <section className="properties" aria-label="Properties">
-          <Properties />
-        </section>
+      {isWide && shown === 'activity' && (
+        <div className="rail">
+          <section className="properties" aria-label="Properties">
+            <Properties />
+          </section>
+          <CardDetails />
+        </div>
       )}
     </Tabs.Root>
   )
-}
-
-/** How many comments there are. */
-function Counted({ opened }: { opened: OpenedCardStore }) {
-  const count = useStore(opened.state, ({ card }) => card?.commentCount ?? 0)
-  return count === 0 ? null : <span className="dim"> {count}</span>
 }
 
 /** How many questions wait. */

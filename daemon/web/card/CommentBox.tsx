@@ -1,4 +1,4 @@
-import { useRef, useState, type KeyboardEvent } from 'react'
+import { useRef, useState, type KeyboardEvent, type ReactNode } from 'react'
 import { showError } from '../app/messages.ts'
 import { client } from '../app/session.ts'
 import type { Suggest } from '../transcript/completion.ts'
@@ -15,10 +15,12 @@ interface CommentBoxProps {
   submit: string
   onSubmit: () => Promise<unknown>
   onCancel?: () => void
+  /** A control at the start of the row of tools. */
+  choice?: ReactNode
 }
 
 /** A field to write a comment. Ctrl+Enter sends it, `@` suggests project members, and files become attachments. */
-export function CommentBox({ label, text, onText, submit, onSubmit, onCancel }: CommentBoxProps) {
+export function CommentBox({ label, text, onText, submit, onSubmit, onCancel, choice }: CommentBoxProps) {
   const { projectId, cardId } = useOpened()
   const canAttach = useCanWork(projectId)
   const area = useRef<HTMLTextAreaElement>(null)
@@ -56,7 +58,7 @@ export function CommentBox({ label, text, onText, submit, onSubmit, onCancel }: 
         ref={area}
         aria-label={label}
         placeholder={label}
-        rows={3}
+        rows={2}
         autoFocus={onCancel !== undefined}
         readOnly={isSending}
         value={text}
@@ -68,9 +70,12 @@ export function CommentBox({ label, text, onText, submit, onSubmit, onCancel }: 
         onKeyDown={onKeyDown}
         onBlur={completion.close}
       />
-      <div className="buttons">
+      <div className="box-tools">
+        {choice}
         {canAttach && <FileButton onFiles={files => void attach(files)} />}
-        <span className="hint">Markdown. @ mentions a person. Ctrl+Enter sends</span>
+        <span className="hint">
+          Markdown. @ mentions a person. <span className="wide-only">Ctrl+Enter sends</span>
+        </span>
         {onCancel && <Button onClick={onCancel}>Cancel</Button>}
         <Button isMain disabled={isSending || text.trim() === ''} aria-busy={isSending || undefined} onClick={send}>
           {submit}

@@ -1,15 +1,24 @@
-import { useEffect, useRef, useState } from 'react'
+import { useEffect, useRef } from 'react'
+import type { OpenedCard } from '../../../src/boardModel/openedCard.ts'
 import type { Contract } from '../../../src/contract/index.ts'
 import type { Output } from '../../../src/contract/route.ts'
 import { followProject } from '../app/live.ts'
-import { useLoad, type Loaded } from '../app/load.ts'
+import { useLoad } from '../app/load.ts'
 import { client } from '../app/session.ts'
 
 export type Comment = Output<Contract['comments']['list']>['items'][number]
 export type Activity = Output<Contract['activity']['list']>['items'][number]
-export type Entry = { at: string; key: string } & ({ comment: Comment } | { activity: Activity })
-export interface Stream {
-  /** The newest first. */
+export type Review = Output<Contract['reviews']['list']>[number]
+
+export const entryKinds = ['comment', 'review', 'history'] as const
+/** An entry of a card's activity that is not in its transcript. */
+export type Entry = { at: string; id: string } & (
+  | { kind: 'comment'; comment: Comment }
+  | { kind: 'review'; review: Review }
+  | { kind: 'history'; activity: Activity }
+)
+interface Stream {
+  /** The oldest first. */
   entries: readonly Entry[]
   hasMore: boolean
 }
@@ -18,41 +27,55 @@ const pageSize = 50
 /** Events come in bursts. */
 const quietMs = 250
 
-/** Returns the comments and activity of a card as one list, which is reloaded on the card's events. */
-export function useActivityStream(projectId: string, cardId: string): Loaded<Stream> & { showOlder: () => void } {
-  const [size, setSize] = useState(pageSize)
-  const loaded = useLoad(() => readStream({ projectId, cardId }, size), [projectId, cardId, size])
-  const last = useRef<Stream>(undefined)
-  if (loaded.value) last.current = loaded.value
+/** Output of an agent, which is in the transcript and arrives too often to reload the stream. */
+const outputEvent = /^agent\.(message|tool|plan|usage)$/
+
+/** Returns the comments, reviews and history of a card as one list, which is reloaded on the card's events. */
+export function useActivityStream(projectId: string, cardId: string) {
+  const size = useRef(pageSize)
+  const loaded = useLoad(() => readStream({ projectId, cardId }, size.current), [projectId, cardId])
+  const { value, error, reload } = loaded
+  const hasFailed = useRef(false)
+  hasFailed.current = error !== undefined
   useEffect(() => {
-    last.current = undefined
-    setSize(pageSize)
     let timer: ReturnType<typeof setTimeout> | undefined
     const end = followProject(
       projectId,
       events => {
         const isMine = events.some(({ type, data }) => {
           const about = data as { id?: string; cardId?: string }
+          if (outputEvent.test(type)) return false
           return type === 'resync' || about.cardId === cardId || (type.startsWith('card.') && about.id === cardId)
         })
-        if (isMine) timer ??= setTimeout(() => ((timer = undefined), void loaded.reload()), quietMs)
+        if (isMine) timer ??= setTimeout(() => ((timer = undefined), void reload()), quietMs)
       },
-      () => undefined,
+      () => hasFailed.current && void reload(),
     )
     return () => {
       end()
       clearTimeout(timer)
     }
   }, [projectId, cardId])
-  // Keep the current entries while more are loading.
-  return { ...loaded, value: loaded.value ?? last.current, showOlder: () => setSize(size + pageSize) }
+  const older: OpenedCard['older'] = value?.hasMore ? 'maybe' : value || error !== undefined ? 'none' : 'reading'
+  const onOlder = () => {
+    size.current += pageSize
+    return reload()
+  }
+  return { ...loaded, older, onOlder }
 }
 
-/** The newest of both lists, as far back as both have been read. */
+const shownOtherwise: ReadonlySet<Activity['action']> = new Set([
+  'comment.created',
+  'comment.updated',
+  'review.submitted',
+])
+
+/** The newest entries, as far back as comments and history have been read. Reviews are few. */
 async function readStream(place: { projectId: string; cardId: string }, size: number): Promise<Stream> {
-  const [comments, activity] = await Promise.all([
+  const [comments, activity, reviews] = await Promise.all([
     readNewest(size, asked => client.comments.list({ ...place, ...asked })),
     readNewest(size, asked => client.activity.list({ ...place, ...asked })),
+    client.reviews.list(place),
   ])
   const since = [
     comments.isWhole ? '' : comments.items.at(-1)!.createdAt,
@@ -60,14 +83,24 @@ async function readStream(place: { projectId: string; cardId: string }, size: nu
   ]
   const from = since.toSorted().at(-1)!
   const entries = [
-    ...comments.items.map((comment): Entry => ({ at: comment.createdAt, key: `comment ${comment.id}`, comment })),
-    // The list of comments already contains these.
+    ...comments.items.map((comment): Entry => ({
+      kind: 'comment',
+      at: comment.createdAt,
+      id: `comment ${comment.id}`,
+      comment,
+    })),
+    ...reviews.map((review): Entry => ({ kind: 'review', at: review.createdAt, id: `review ${review.id}`, review })),
+    // Comments and reviews have separate entries.
     ...activity.items
-      .filter(({ action }) => action !== 'comment.created' && action !== 'comment.updated')
-      .map((each): Entry => ({ at: each.at, key: `activity ${each.id}`, activity: each })),
+      .filter(({ action }) => !shownOtherwise.has(action))
+      .map((each): Entry => ({ kind: 'history', at: each.at, id: `activity ${each.id}`, activity: each })),
   ]
   return {
-    entries: entries.filter(({ at }) => at >= from).toSorted((a, b) => (a.at < b.at ? 1 : a.at > b.at ? -1 : 0)),
+    entries: entries
+      .filter(({ at }) => at >= from)
+      // Entries of the same time are the newest first as well.
+      .toReversed()
+      .toSorted((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0)),
     hasMore: !comments.isWhole || !activity.isWhole,
   }
 }

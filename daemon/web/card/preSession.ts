@@ -1,5 +1,5 @@
 import { useEffect, useMemo } from 'react'
-import { mergeMessages, type Message, type Session } from '../../../src/boardModel/openedCard.ts'
+import type { Session } from '../../../src/boardModel/openedCard.ts'
 import type { Contract } from '../../../src/contract/index.ts'
 import type { Output } from '../../../src/contract/route.ts'
 import type { LiveMessage } from '../../../src/client/socket.ts'
@@ -7,16 +7,11 @@ import { followProject } from '../app/live.ts'
 import { client } from '../app/session.ts'
 import { Store } from '../app/store.ts'
 
-type PreSession = Output<Contract['preSessions']['get']>
-
-interface PreSessionState {
-  session?: PreSession
-  messages: readonly Message[]
-}
+export type PreSession = Output<Contract['preSessions']['get']>
 
 /** The pre-session that refines a card's prompt. Empty if the card has none, or once it is accepted or cancelled. */
-class PreSessionStore {
-  readonly state = new Store<PreSessionState>({ messages: [] })
+export class PreSessionStore {
+  readonly state = new Store<PreSession | undefined>(undefined)
   readonly projectId: string
   readonly cardId: string
 
@@ -36,69 +31,54 @@ class PreSessionStore {
 
   async begin(): Promise<void> {
     this.#setSession(await client.preSessions.start({ projectId: this.projectId, cardId: this.cardId }))
-    await this.#refresh()
   }
 
   async send(content: string, attachmentIds: string[]): Promise<void> {
-    const message = await client.preSessions.send({ ...this.#sessionRef(), content, attachmentIds })
-    this.state.update(now => ({ ...now, messages: mergeMessages(now.messages, [message]) }))
+    await client.preSessions.send({ ...this.#sessionRef(), content, attachmentIds })
   }
 
   async accept(): Promise<Output<Contract['preSessions']['accept']>> {
     const card = await client.preSessions.accept(this.#sessionRef())
-    this.state.set({ messages: [] })
+    this.state.set(undefined)
     return card
   }
 
   async cancel(): Promise<void> {
     await client.preSessions.cancel(this.#sessionRef())
-    this.state.set({ messages: [] })
+    this.state.set(undefined)
   }
 
   #sessionRef(): { projectId: string; sessionId: string } {
-    return { projectId: this.projectId, sessionId: this.state.get().session!.sessionId }
+    return { projectId: this.projectId, sessionId: this.state.get()!.sessionId }
   }
 
   #setSession(session: PreSession): void {
     const isOver = session.status === 'accepted' || session.status === 'cancelled'
-    this.state.update(now => (isOver ? { messages: [] } : { ...now, session }))
+    this.state.set(isOver ? undefined : session)
   }
 
   async #load(): Promise<void> {
     const { items } = await client.preSessions.list({ projectId: this.projectId, limit: 200 })
     const found = items.find(({ cardId, status }) => cardId === this.cardId && /running|waiting|failed/.test(status))
-    if (!found) return
-    this.#setSession(found)
-    await this.#refresh()
-  }
-
-  async #refresh(): Promise<void> {
-    const [session, messages] = await Promise.all([
-      client.preSessions.get(this.#sessionRef()),
-      client.preSessions.messages(this.#sessionRef()),
-    ])
-    this.state.update(now => ({ ...now, messages: mergeMessages(now.messages, messages) }))
-    this.#setSession(session)
+    if (found) this.#setSession(found)
   }
 
   #handleEvents(events: readonly LiveMessage[]): void {
-    const id = this.state.get().session?.sessionId
-    if (events.some(({ type }) => type === 'resync')) return void this.#load().catch(() => undefined)
-    if (id === undefined) {
-      const isStarted = events.some(
-        ({ type, data }) => type === 'agent.status' && (data as Session).cardId === this.cardId,
-      )
-      if (isStarted) void this.#load().catch(() => undefined)
-      return
-    }
-    const ownEvents = events.filter(({ data }) => (data as { sessionId?: string }).sessionId === id)
-    const messages = ownEvents
-      .filter(({ type }) => /^agent\.(message|tool|plan)$/.test(type))
-      .map(({ data }) => data as Message)
-    if (messages.length > 0) this.state.update(now => ({ ...now, messages: mergeMessages(now.messages, messages) }))
-    if (ownEvents.some(({ type }) => type === 'agent.status')) void this.#refresh().catch(() => undefined)
+    const session = this.state.get()
+    const isChanged = events.some(
+      ({ type, data }) =>
+        type === 'resync' ||
+        (type === 'agent.status' && (session ? isOf(data, session) : (data as Session).cardId === this.cardId)),
+    )
+    if (!isChanged) return
+    const reading = session
+      ? client.preSessions.get(this.#sessionRef()).then(now => this.#setSession(now))
+      : this.#load()
+    void reading.catch(() => undefined)
   }
 }
+
+const isOf = (data: unknown, { sessionId }: PreSession): boolean => (data as Session).sessionId === sessionId
 
 /** Follows the pre-session of a card. */
 export function usePreSession(projectId: string, cardId: string): PreSessionStore {

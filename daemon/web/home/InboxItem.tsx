@@ -27,7 +27,7 @@ export function InboxItem({ item, project }: ItemProps) {
   return (
     <li className="item">
       <div className="item-head">
-        <a href={hrefOf({ name: 'card', projectId: item.projectId, cardId: item.cardId, tab: tabs[item.kind] })}>
+        <a href={hrefOf({ name: 'card', projectId: item.projectId, cardId: item.cardId, ...parts[item.kind] })}>
           {cardTitle}
         </a>
         {state === 'unread' && <span className="mark">unread</span>}
@@ -44,7 +44,12 @@ export function InboxItem({ item, project }: ItemProps) {
 }
 
 /** The part of the card that an item is about. */
-const tabs: Partial<Record<Item['kind'], string>> = { review: 'changes', mention: 'comments', comment: 'comments' }
+const comments = { tab: 'activity', show: 'comment' }
+const parts: Partial<Record<Item['kind'], { tab: string; show?: string }>> = {
+  review: { tab: 'changes' },
+  mention: comments,
+  comment: comments,
+}
 
 function Content({ item, canWork }: { item: Item; canWork: boolean }) {
   const { kind, projectId, cardId, cardTitle, text } = item

@@ -111,8 +111,13 @@ function cardById(text: string): Command[] {
   return [{ label: `Card ${id}`, aside: 'card', run }]
 }
 
-/** The tab of a card that shows the match. */
-const tabs = { name: undefined, card: undefined, comment: 'comments', message: 'transcript' } as const
+/** The part of a card that shows the match. */
+const parts = {
+  name: {},
+  card: {},
+  comment: { tab: 'activity', show: 'comment' },
+  message: { tab: 'activity', show: 'transcript' },
+}
 
 /** Returns the server's search results: cards and boards. */
 async function searchCards(q: string): Promise<Command[]> {
@@ -126,7 +131,7 @@ async function searchCards(q: string): Promise<Command[]> {
       run: () =>
         navigate(
           type === 'card'
-            ? { name: 'card', projectId, cardId: id, tab: tabs[match.foundIn] }
+            ? { name: 'card', projectId, cardId: id, ...parts[match.foundIn] }
             : { name: 'board', projectId, boardId: id },
         ),
     }))

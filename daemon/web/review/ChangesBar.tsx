@@ -8,7 +8,7 @@ import { MergeButton } from './MergeButton.tsx'
 import { DraftContext } from './NoteView.tsx'
 import { ReviewDialog } from './ReviewDialog.tsx'
 import type { ReadDiff, ReviewStore } from './reviewStore.ts'
-import { stateWords } from './Rounds.tsx'
+import { stateWords } from './SinceChoice.tsx'
 
 interface ChangesBarProps {
   review: ReviewStore

@@ -29,10 +29,13 @@ export function Thread({
   review,
   comment,
   isOutdated,
+  isQuoted = isOutdated,
 }: {
   review: Review
   comment: ReviewComment
   isOutdated?: boolean
+  /** Whether the commented lines are quoted, because the diff is not around the comment. */
+  isQuoted?: boolean
 }) {
   const { author, round, createdAt } = review
   return (
@@ -48,7 +51,7 @@ export function Thread({
         {comment.resolvedAt && <span className="status completed">resolved</span>}
         {isOutdated && <span className="status">outdated</span>}
       </header>
-      {isOutdated && (
+      {isQuoted && (
         <pre className="quoted">
           <Visible text={comment.text} />
         </pre>

@@ -18,7 +18,7 @@ import type { FileLines } from './reviewDraft.ts'
 import { ReviewStore, type CardPlace, type ReadDiff } from './reviewStore.ts'
 import { notesOf, type Notes } from './rows.ts'
 import { OtherDraft } from './ReviewDialog.tsx'
-import { Rounds, SinceChoice, type Since } from './Rounds.tsx'
+import { SinceChoice, type Since } from './SinceChoice.tsx'
 import { useSplit, useViewed } from './viewedFiles.ts'
 
 interface ReviewViewProps extends Since {
@@ -94,7 +94,6 @@ export function ReviewView({ projectId, cardId, since, onSince }: ReviewViewProp
             onViewed={toggleViewed}
           />
         )}
-        <Rounds reviews={reviews} repository={diff?.repository ?? ''} files={diff?.files ?? []} />
         {card?.gitBranch && diff && (
           <Branch
             key={`branch ${diff.repository}`}

@@ -1,7 +1,7 @@
 import { Component, type ReactNode, type RefObject } from 'react'
 
 interface KeepPlaceProps {
-  /** The ID of the first line, which is the ID of its last message. */
+  /** The ID of the first line. */
   first: string | undefined
   scroller: RefObject<HTMLElement | null>
   children: ReactNode
@@ -27,6 +27,6 @@ export class KeepPlace extends Component<KeepPlaceProps> {
   }
 
   #find(id: string | undefined): Element | undefined {
-    return (id && this.props.scroller.current?.querySelector(`[data-id="${Number(id)}"]`)) || undefined
+    return (id && this.props.scroller.current?.querySelector(`[data-id="${CSS.escape(id)}"]`)) || undefined
   }
 }

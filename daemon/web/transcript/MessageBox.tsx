@@ -1,4 +1,4 @@
-import { useId, useLayoutEffect, useRef, useState, type KeyboardEvent } from 'react'
+import { useId, useLayoutEffect, useRef, useState, type KeyboardEvent, type ReactNode } from 'react'
 import { showError } from '../app/messages.ts'
 import type { Attachment } from '../card/openedCard.ts'
 import { Button } from '../ui/Button.tsx'
@@ -19,10 +19,12 @@ interface MessageBoxProps {
   onSend: (content: string, attachmentIds: string[]) => Promise<unknown>
   /** Stores a file that is sent with the message. Undefined if files cannot be attached. */
   onFile?: (file: File) => Promise<Attachment>
+  /** A control at the start of the row of tools. */
+  choice?: ReactNode
 }
 
 /** The message box: Enter sends, Shift+Enter inserts a line break. The text is kept until the server has received it. */
-export function MessageBox({ projectId, draftKey, label, hint, agent, onSend, onFile }: MessageBoxProps) {
+export function MessageBox({ projectId, draftKey, label, hint, agent, onSend, onFile, choice }: MessageBoxProps) {
   const [text, setText] = useDraft(`message ${draftKey}`)
   const [given, setGiven] = useState<readonly Attachment[]>([])
   const [isSending, setSending] = useState(false)
@@ -78,6 +80,7 @@ export function MessageBox({ projectId, draftKey, label, hint, agent, onSend, on
         onBlur={completion.close}
       />
       <div className="box-tools">
+        {choice}
         {onFile && <FileButton onFiles={add} />}
         <Given attachments={given} onChange={setGiven} />
         <span className="hint" id={id}>

@@ -11,13 +11,39 @@ import { Questions } from './Questions.tsx'
 import { RefusedHosts } from './RefusedHosts.tsx'
 import { StatusLine } from './StatusLine.tsx'
 import { taskOf } from '../../../src/boardModel/transcriptItems.ts'
+import { joinStream } from './joinStream.ts'
 import { Transcript } from './Transcript.tsx'
 import { Waiting } from './Waiting.tsx'
 
 const isPausedByBudget = ({ status, statusReason }: Session) => status === 'waiting' && statusReason === 'budget'
 
+interface TalkProps {
+  opened: OpenedCardStore
+  label?: string
+  empty: string
+  /** The content above the messages, which scrolls with them. */
+  head?: ReactNode
+  follows?: boolean
+  showsMessages?: boolean
+  /** The entries to show between the messages. */
+  others?: Parameters<typeof joinStream>[1]
+  children: ReactNode
+}
+
+const none = { messages: [], older: 'none', onOlder: async () => {} } as const
+const noOthers = { lines: [], older: 'none', onOlder: async () => {} } as const
+
 /** The transcript of a card, its open questions, and the message box. */
-export function Talk({ opened, empty, children }: { opened: OpenedCardStore; empty: string; children: ReactNode }) {
+export function Talk({
+  opened,
+  label,
+  empty,
+  head,
+  follows,
+  showsMessages = true,
+  others = noOthers,
+  children,
+}: TalkProps) {
   const { projectId, cardId } = opened
   const state = useStore(opened.state)
   const showsStatus = useStore(settings, ({ statusLine }) => statusLine)
@@ -27,14 +53,19 @@ export function Talk({ opened, empty, children }: { opened: OpenedCardStore; emp
   const plan = isActive
     ? state.messages.findLast(({ role, sessionId }) => role === 'plan' && sessionId === session.sessionId)
     : undefined
+  const messages = plan ? state.messages.filter(message => message !== plan) : state.messages
   return (
     <div className="talk">
       <Transcript
-        messages={plan ? state.messages.filter(message => message !== plan) : state.messages}
+        label={label}
+        head={head}
+        follows={follows}
+        {...joinStream(
+          showsMessages ? { messages, older: state.older, onOlder: () => opened.readOlder() } : none,
+          others,
+        )}
         sessions={state.sessions}
         task={state.card && state.card.kind !== 'assistant' ? taskOf(state.card) : undefined}
-        older={state.older}
-        onOlder={() => opened.readOlder()}
         onAtEnd={isAtEnd => {
           opened.isAtEnd = isAtEnd
         }}

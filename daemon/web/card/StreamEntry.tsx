@@ -5,50 +5,25 @@ import { client, session } from '../app/session.ts'
 import { useStore } from '../app/store.ts'
 import { Button } from '../ui/Button.tsx'
 import { confirm } from '../ui/confirm.tsx'
-import { useDraft } from '../ui/draft.ts'
 import { Markdown } from '../ui/Markdown.tsx'
-import { Failure } from '../ui/Page.tsx'
 import { plainText } from '../ui/plainText.ts'
 import { Time } from '../ui/Time.tsx'
-import { useActivityStream, type Activity, type Comment, type Entry } from './activityStream.ts'
+import type { Activity, Comment, Entry, Review } from './activityStream.ts'
 import { CommentBox } from './CommentBox.tsx'
 import { useOpened } from './openedCard.ts'
+import { inRepository, Thread } from '../review/NoteView.tsx'
+import { verdictWords } from '../review/SinceChoice.tsx'
 
-/** The comments and activity of the card, newest first, and the comment box. */
-export function CommentsTab() {
-  const { projectId, cardId } = useOpened()
-  const stream = useActivityStream(projectId, cardId)
-  const [text, setText] = useDraft(`comment ${cardId}`)
-  const write = async () => {
-    await client.comments.create({ projectId, cardId, body: text })
-    setText('')
-    await stream.reload()
-  }
-  return (
-    <div className="opened-tab">
-      <CommentBox label="Write a comment" text={text} onText={setText} submit="Comment" onSubmit={write} />
-      {stream.value === undefined && stream.error !== undefined && (
-        <Failure error={stream.error} onRetry={stream.reload} />
-      )}
-      <ol className="activity" aria-label="Activity">
-        {stream.value?.entries.map(entry => (
-          <li key={entry.key}>
-            <Shown entry={entry} onChanged={stream.reload} />
-          </li>
-        ))}
-      </ol>
-      {stream.value?.hasMore && (
-        <Button disabled={stream.isLoading} onClick={stream.showOlder}>
-          Show older
-        </Button>
-      )}
-      {stream.value?.entries.length === 0 && <p className="dim">No comments yet. Write the first one above.</p>}
-    </div>
-  )
+interface StreamEntryProps {
+  entry: Entry
+  onChanged: () => Promise<void>
 }
 
-const Shown = ({ entry, onChanged }: { entry: Entry; onChanged: () => Promise<void> }) =>
-  'comment' in entry ? <Said comment={entry.comment} onChanged={onChanged} /> : <Done activity={entry.activity} />
+/** A comment, a review or an event in the history of a card. */
+export function StreamEntry({ entry, onChanged }: StreamEntryProps) {
+  if (entry.kind === 'comment') return <Commented comment={entry.comment} onChanged={onChanged} />
+  return entry.kind === 'review' ? <Reviewed review={entry.review} /> : <Done activity={entry.activity} />
+}
 
 const Done = ({ activity }: { activity: Activity }) => (
   <p className="done-line">
@@ -60,7 +35,7 @@ const Done = ({ activity }: { activity: Activity }) => (
   </p>
 )
 
-function Said({ comment, onChanged }: { comment: Comment; onChanged: () => Promise<void> }) {
+function Commented({ comment, onChanged }: { comment: Comment; onChanged: () => Promise<void> }) {
   const { projectId, cardId } = useOpened()
   const { id: commentId, author, body, createdAt, editedAt } = comment
   const [edited, setEdited] = useState<string>()
@@ -107,6 +82,37 @@ function Said({ comment, onChanged }: { comment: Comment; onChanged: () => Promi
           onSubmit={save}
           onCancel={() => setEdited(undefined)}
         />
+      )}
+    </article>
+  )
+}
+
+/** A submitted review with its comments and the answers of the agent. */
+function Reviewed({ review }: { review: Review }) {
+  const { author, verdict, round, createdAt, body, comments } = review
+  const answered = comments.filter(({ answer }) => answer !== null).length
+  const name = plainText(author.displayName) || 'Deleted account'
+  return (
+    <article className="comment" aria-label={`Review by ${name}`}>
+      <header>
+        <strong>{name}</strong> {verdictWords[verdict]}
+        <span className="dim">
+          round {round}, <Time at={createdAt} />
+        </span>
+      </header>
+      {body.trim() !== '' && <Markdown text={body} breaks />}
+      {comments.length > 0 && (
+        <details className="folded">
+          <summary>
+            {answered} of {comments.length} comments answered
+          </summary>
+          {comments.map(comment => (
+            <div key={comment.id}>
+              <code dir="ltr">{plainText(inRepository(comment))}</code>
+              <Thread review={review} comment={comment} isQuoted />
+            </div>
+          ))}
+        </details>
       )}
     </article>
   )

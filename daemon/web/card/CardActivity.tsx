@@ -1,0 +1,114 @@
+import { useMemo, useRef, useState } from 'react'
+import { useStore } from '../app/store.ts'
+import { Talk } from '../transcript/Talk.tsx'
+import { Button } from '../ui/Button.tsx'
+import { Failure } from '../ui/Page.tsx'
+import { Segments } from '../ui/Segments.tsx'
+import { entryKinds, useActivityStream } from './activityStream.ts'
+import { useCanWork } from './canWork.ts'
+import { Attachments } from './Attachments.tsx'
+import { CardDetails } from './CardDetails.tsx'
+import { Composer } from './Composer.tsx'
+import { Heading } from './Heading.tsx'
+import { useCard, useOpened } from './openedCard.ts'
+import { PreSessionBox, RefineButton } from './PreSession.tsx'
+import { usePreSession } from './preSession.ts'
+import { Prompt } from './Prompt.tsx'
+import { FoldedProperties } from './Properties.tsx'
+import { StreamEntry } from './StreamEntry.tsx'
+
+const filters = ['all', 'transcript', ...entryKinds] as const
+type Filter = (typeof filters)[number]
+
+const filterTexts: Readonly<Record<Filter, string>> = {
+  all: 'All',
+  transcript: 'Transcript',
+  comment: 'Comments',
+  review: 'Reviews',
+  history: 'History',
+}
+
+interface CardActivityProps {
+  /** The filter in the address. Undefined for everything. */
+  show: string | undefined
+  onShow: (show: string | undefined) => void
+  /** Whether the properties are next to the activity. */
+  isWide: boolean
+}
+
+/** The prompt of a card, and its transcript, comments, reviews and history in order of time. */
+export function CardActivity({ show, onShow, isWide }: CardActivityProps) {
+  const opened = useOpened()
+  const card = useCard()
+  const stream = useActivityStream(opened.projectId, opened.cardId)
+  const hasSession = useStore(opened.state, ({ sessions }) => sessions.length > 0)
+  const filter = filters.find(each => each === show) ?? 'all'
+  const { value, reload } = stream
+  const [hasWritten, setWritten] = useState(false)
+  const showComment = () => {
+    setWritten(true)
+    return reload()
+  }
+  const preSession = usePreSession(opened.projectId, opened.cardId)
+  const refining = useStore(preSession.state)
+  const canWork = useCanWork(opened.projectId)
+  const top = useRef<HTMLDivElement>(null)
+  const lines = useMemo(
+    () =>
+      (value?.entries ?? [])
+        .filter(({ kind }) => filter === 'all' || filter === kind)
+        .map(entry => ({
+          ...entry,
+          content: <StreamEntry entry={entry} onChanged={reload} />,
+        })),
+    [value, filter, reload],
+  )
+  return (
+    <Talk
+      opened={opened}
+      label="Activity"
+      empty={filter === 'all' ? 'No activity yet.' : `No ${filterTexts[filter].toLowerCase()} yet.`}
+      follows={hasSession || hasWritten || filter !== 'all'}
+      showsMessages={filter === 'all' || filter === 'transcript'}
+      others={filter === 'transcript' ? undefined : { lines, older: stream.older, onOlder: stream.onOlder }}
+      head={
+        <>
+          <div className="card-parts" ref={top}>
+            {!isWide && <FoldedProperties />}
+            {card.kind === 'terminal' && card.command !== null && (
+              <section>
+                <Heading>Command</Heading>
+                <pre className="printed">{card.command}</pre>
+              </section>
+            )}
+            <Prompt />
+            <Attachments>
+              <RefineButton store={preSession} />
+            </Attachments>
+            {!isWide && <CardDetails />}
+          </div>
+          <div className="activity-filter">
+            <Segments
+              label="Filter activity"
+              value={filter}
+              options={filters.map(each => ({
+                value: each,
+                text: filterTexts[each],
+                count: each === 'comment' ? card.commentCount : 0,
+              }))}
+              onChange={next => onShow(next === 'all' ? undefined : next)}
+            />
+            <Button isPlain icon="up" label="Go to the prompt" onClick={() => top.current!.scrollIntoView()} />
+          </div>
+          {value === undefined && stream.error !== undefined && <Failure error={stream.error} onRetry={reload} />}
+        </>
+      }
+    >
+      {refining && canWork ? (
+        <PreSessionBox store={preSession} session={refining} />
+      ) : (
+        <Composer key={filter} isComment={filter === 'comment'} onComment={showComment} />
+      )}
+    </Talk>
+  )
+}
