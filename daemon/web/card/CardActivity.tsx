@@ -50,7 +50,6 @@ export function CardActivity({ show, onShow, isWide }: CardActivityProps) {
     return reload()
   }
   const preSession = usePreSession(opened.projectId, opened.cardId)
-  const refining = useStore(preSession.state)
   const canWork = useCanWork(opened.projectId)
   const top = useRef<HTMLDivElement>(null)
   const lines = useMemo(
@@ -82,9 +81,7 @@ export function CardActivity({ show, onShow, isWide }: CardActivityProps) {
               </section>
             )}
             <Prompt />
-            <Attachments>
-              <RefineButton store={preSession} />
-            </Attachments>
+            <Attachments>{preSession.value === null && <RefineButton onStarted={preSession.reload} />}</Attachments>
             {!isWide && <CardDetails />}
           </div>
           <div className="activity-filter">
@@ -104,8 +101,8 @@ export function CardActivity({ show, onShow, isWide }: CardActivityProps) {
         </>
       }
     >
-      {refining && canWork ? (
-        <PreSessionBox store={preSession} session={refining} />
+      {preSession.value && canWork ? (
+        <PreSessionBox session={preSession.value} onEnded={preSession.reload} />
       ) : (
         <Composer key={filter} isComment={filter === 'comment'} onComment={showComment} />
       )}

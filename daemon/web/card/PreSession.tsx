@@ -1,21 +1,23 @@
 import { client } from '../app/session.ts'
-import { useStore } from '../app/store.ts'
 import { MessageBox } from '../transcript/MessageBox.tsx'
 import { Button } from '../ui/Button.tsx'
 import { confirm } from '../ui/confirm.tsx'
 import { Markdown } from '../ui/Markdown.tsx'
 import { useCanWork } from './canWork.ts'
 import { useCard, useOpened } from './openedCard.ts'
-import type { PreSession, PreSessionStore } from './preSession.ts'
+import type { PreSession } from './preSession.ts'
 
 /** Starts a conversation with an agent that refines the card's prompt before the work starts. */
-export function RefineButton({ store }: { store: PreSessionStore }) {
+export function RefineButton({ onStarted }: { onStarted: () => Promise<void> }) {
+  const { projectId, cardId } = useOpened()
   const { hasActiveAgent, archivedAt, kind } = useCard()
-  const session = useStore(store.state)
-  const canWork = useCanWork(useOpened().projectId)
-  if (session || !canWork || hasActiveAgent || archivedAt !== null || kind !== 'kanban') return null
+  const canWork = useCanWork(projectId)
+  if (!canWork || hasActiveAgent || archivedAt !== null || kind !== 'kanban') return null
   return (
-    <Button icon="message" onClick={() => askToBegin(() => store.begin())}>
+    <Button
+      icon="message"
+      onClick={() => askToBegin(() => client.preSessions.start({ projectId, cardId }).then(onStarted))}
+    >
       Refine prompt with an agent…
     </Button>
   )
@@ -31,9 +33,10 @@ const askToBegin = (run: () => Promise<void>): void =>
   })
 
 /** The answer to the agent that refines the prompt, and its draft of the prompt. The conversation is in the activity. */
-export function PreSessionBox({ store, session }: { store: PreSessionStore; session: PreSession }) {
+export function PreSessionBox({ session, onEnded }: { session: PreSession; onEnded: () => Promise<void> }) {
   const opened = useOpened()
   const { projectId, cardId } = opened
+  const place = { projectId, sessionId: session.sessionId }
   return (
     <>
       {session.prompt !== null && (
@@ -47,18 +50,21 @@ export function PreSessionBox({ store, session }: { store: PreSessionStore; sess
         draftKey={`refine ${cardId}`}
         label="Answer the planning agent"
         hint={session.status === 'running' ? 'The planning agent is running.' : undefined}
-        onSend={(content, attachmentIds) => store.send(content, attachmentIds)}
+        onSend={(content, attachmentIds) => client.preSessions.send({ ...place, content, attachmentIds })}
         onFile={file => client.attachments.create({ projectId, cardId, file: { file, filename: file.name } })}
       />
       <div className="tools">
         <Button
           isMain
           disabled={session.prompt === null || session.status === 'running'}
-          onClick={async () => opened.setCard(await store.accept())}
+          onClick={async () => {
+            opened.setCard(await client.preSessions.accept(place))
+            await onEnded()
+          }}
         >
           Use prompt
         </Button>
-        <Button onClick={() => store.cancel()}>Discard</Button>
+        <Button onClick={() => client.preSessions.cancel(place).then(onEnded)}>Discard</Button>
       </div>
     </>
   )

@@ -1,10 +1,10 @@
-import { useEffect, useRef } from 'react'
+import { useRef } from 'react'
 import type { OpenedCard } from '../../../src/boardModel/openedCard.ts'
 import type { Contract } from '../../../src/contract/index.ts'
 import type { Output } from '../../../src/contract/route.ts'
-import { followProject } from '../app/live.ts'
 import { useLoad } from '../app/load.ts'
 import { client } from '../app/session.ts'
+import { useProjectEvents } from '../app/useProjectEvents.ts'
 
 export type Comment = Output<Contract['comments']['list']>['items'][number]
 export type Activity = Output<Contract['activity']['list']>['items'][number]
@@ -24,8 +24,6 @@ interface Stream {
 }
 
 const pageSize = 50
-/** Events come in bursts. */
-const quietMs = 250
 
 /** Output of an agent, which is in the transcript and arrives too often to reload the stream. */
 const outputEvent = /^agent\.(message|tool|plan|usage)$/
@@ -35,27 +33,10 @@ export function useActivityStream(projectId: string, cardId: string) {
   const size = useRef(pageSize)
   const loaded = useLoad(() => readStream({ projectId, cardId }, size.current), [projectId, cardId])
   const { value, error, reload } = loaded
-  const hasFailed = useRef(false)
-  hasFailed.current = error !== undefined
-  useEffect(() => {
-    let timer: ReturnType<typeof setTimeout> | undefined
-    const end = followProject(
-      projectId,
-      events => {
-        const isMine = events.some(({ type, data }) => {
-          const about = data as { id?: string; cardId?: string }
-          if (outputEvent.test(type)) return false
-          return type === 'resync' || about.cardId === cardId || (type.startsWith('card.') && about.id === cardId)
-        })
-        if (isMine) timer ??= setTimeout(() => ((timer = undefined), void reload()), quietMs)
-      },
-      () => hasFailed.current && void reload(),
-    )
-    return () => {
-      end()
-      clearTimeout(timer)
-    }
-  }, [projectId, cardId])
+  useProjectEvents(projectId, reload, ({ type, data }) => {
+    const about = data as { id?: string; cardId?: string }
+    return !outputEvent.test(type) && (about.cardId === cardId || (type.startsWith('card.') && about.id === cardId))
+  })
   const older: OpenedCard['older'] = value?.hasMore ? 'maybe' : value || error !== undefined ? 'none' : 'reading'
   const onOlder = () => {
     size.current += pageSize

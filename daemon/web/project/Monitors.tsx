@@ -9,7 +9,7 @@ import { plainText } from '../ui/plainText.ts'
 import { ResourceSection, type ResourceForm, type ResourceRow } from '../ui/ResourceSection.tsx'
 import { Time } from '../ui/Time.tsx'
 import type { SectionProps } from './sectionProps.ts'
-import { useProjectEvents } from './useProjectEvents.ts'
+import { useProjectEvents } from '../app/useProjectEvents.ts'
 
 type Monitor = Output<Contract['monitors']['listProject']>[number]
 type Card = Output<Contract['cards']['list']>[number]
@@ -28,7 +28,7 @@ const statusClass: Record<Monitor['status'], string> = {
 /** Commands that run on a schedule while the agents of cards work. */
 export function MonitorsSection({ project: { id: projectId }, mayWork }: SectionProps) {
   const list = useLoad(() => client.monitors.listProject({ projectId }), [projectId])
-  useProjectEvents(projectId, list.reload, 'monitor.')
+  useProjectEvents(projectId, list.reload, ({ type }) => type.startsWith('monitor.'))
   return (
     <ResourceSection
       of={list}

@@ -8,12 +8,12 @@ import { formatTime, Time, useNow } from '../ui/Time.tsx'
 import type { Schedule } from './records.ts'
 import { scheduleForm } from './scheduleForm.tsx'
 import type { SectionProps } from './sectionProps.ts'
-import { useProjectEvents } from './useProjectEvents.ts'
+import { useProjectEvents } from '../app/useProjectEvents.ts'
 
 /** The schedules, which create cards repeatedly. */
 export function SchedulesSection({ project: { id: projectId }, mayWork }: SectionProps) {
   const list = useLoad(() => client.schedules.list({ projectId }), [projectId])
-  useProjectEvents(projectId, list.reload, 'schedule.')
+  useProjectEvents(projectId, list.reload, ({ type }) => type.startsWith('schedule.'))
   return (
     <ResourceSection
       of={list}

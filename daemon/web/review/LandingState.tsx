@@ -1,12 +1,12 @@
-import { useEffect, useState } from 'react'
+import { useState } from 'react'
 import type { CardDetail } from '../../../src/boardModel/cardCache.ts'
 import type { Contract } from '../../../src/contract/index.ts'
 import type { Output } from '../../../src/contract/route.ts'
 import { useCanWork } from '../card/canWork.ts'
-import { followProject } from '../app/live.ts'
 import { useLoad } from '../app/load.ts'
 import { hrefOf } from '../app/router.ts'
 import { client } from '../app/session.ts'
+import { useProjectEvents } from '../app/useProjectEvents.ts'
 import { Button } from '../ui/Button.tsx'
 import { Dialog } from '../ui/Dialog.tsx'
 import type { CardPlace } from './reviewStore.ts'
@@ -27,18 +27,7 @@ const isOpen = ({ status }: Landing): boolean => status === 'waiting' || status 
 /** The landing queue of a project, live. */
 function useQueue(projectId: string) {
   const queue = useLoad(() => client.landings.list({ projectId }), [projectId])
-  const { reload } = queue
-  useEffect(
-    () =>
-      followProject(
-        projectId,
-        events => {
-          if (events.some(({ type }) => type === 'resync' || type.startsWith('landing.'))) void reload()
-        },
-        () => {},
-      ),
-    [projectId, reload],
-  )
+  useProjectEvents(projectId, queue.reload, ({ type }) => type.startsWith('landing.'))
   return queue.value
 }
 
