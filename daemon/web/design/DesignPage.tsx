@@ -13,6 +13,7 @@ import { GroupedChecks, groupsBySubject } from '../ui/GroupedChecks.tsx'
 import { Check, Choice, NumberInput, TextArea, TextInput } from '../ui/Inputs.tsx'
 import { Menu } from '../ui/Menu.tsx'
 import { Await, Failure, Page } from '../ui/Page.tsx'
+import { Segments } from '../ui/Segments.tsx'
 import { Printed } from '../ui/Printed.tsx'
 import { Secret } from '../ui/Secret.tsx'
 import { Labels, Status } from '../ui/Status.tsx'
@@ -49,7 +50,7 @@ const Part = ({ name, children }: { name: string; children: ReactNode }) => (
 const never = () => new Promise<void>(() => undefined)
 
 const Buttons = () => (
-  <Part name="Button">
+  <Part name="Button and segments">
     <div className="tools">
       <Button>Default</Button>
       <Button isMain>Main</Button>
@@ -70,6 +71,16 @@ const Buttons = () => (
       <Button onClick={never}>Busy after a click</Button>
       <Button onClick={() => Promise.reject(new Error('The action failed.'))}>Failing</Button>
     </div>
+    <Segments
+      label="Segments"
+      value="one"
+      options={[
+        { value: 'one', text: 'One' },
+        { value: 'two', text: 'Two', count: 2 },
+        { value: 'table', text: 'Table', icon: 'table' },
+      ]}
+      onChange={() => undefined}
+    />
   </Part>
 )
 

@@ -53,7 +53,7 @@ export function Thread({
       </header>
       {isQuoted && (
         <pre className="quoted">
-          <Visible text={comment.text} />
+          <Lined text={comment.text} />
         </pre>
       )}
       <p className="said">
