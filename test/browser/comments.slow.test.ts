@@ -96,6 +96,28 @@ describe.skipIf(noBrowser !== undefined)('comments on a card, in the browser', (
     await expect.poll(() => page.title()).toBe('Clean the gutter · board')
   })
 
+  test('and the prompt have tasks, which their authors check in place', async () => {
+    const { cardId, at } = await add('Move in')
+    const place = { projectId, cardId }
+    await board.client.cards.update({ ...place, prompt: 'First:\n\n- [ ] keys for #1\n- [x] boxes\n' })
+    await board.client.comments.create({ ...place, body: '1. [ ] **call** the movers' })
+    await board.as(token).comments.create({ ...place, body: '- [ ] paint' })
+    const { page, axeViolations, settled } = await visit(board, { at })
+    const task = (name: string) => page.getByRole('checkbox', { name })
+    await task('keys for #1').click()
+    await expect.poll(() => task('keys for #1').isChecked()).toBe(true)
+    await task('boxes').press('Space')
+    await expect.poll(() => task('boxes').isChecked()).toBe(false)
+    expect((await board.client.cards.get(place)).prompt).toBe('First:\n\n- [x] keys for #1\n- [ ] boxes\n')
+    expect(await task('paint').isDisabled()).toBe(true)
+    await settled()
+    expect(await axeViolations()).toEqual([])
+    await task('call the movers').click()
+    await page.getByText(', edited').waitFor()
+    const { items } = await board.client.comments.list(place)
+    expect(items.map(({ body }) => body)).toEqual(['- [ ] paint', '1. [x] **call** the movers'])
+  })
+
   test('accept files, which become attachments with a link in the comment', async () => {
     const { cardId, at } = await add('Paint the door')
     const { page } = await visit(board, { at })

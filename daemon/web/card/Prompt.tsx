@@ -19,7 +19,9 @@ export function Prompt() {
       {!edited.isEditing && edited.now.trim() === '' && (
         <p className="dim">No prompt. The agent receives the title and the prompt of the column.</p>
       )}
-      {!edited.isEditing && edited.now.trim() !== '' && <Markdown text={edited.now} breaks />}
+      {!edited.isEditing && edited.now.trim() !== '' && (
+        <Markdown text={edited.now} breaks onEdit={canWork ? edited.replace : undefined} />
+      )}
       {edited.isEditing && (
         <>
           <textarea

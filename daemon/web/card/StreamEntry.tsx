@@ -1,5 +1,6 @@
 import { useState } from 'react'
 import { activityWords } from '../../../src/boardModel/activityWords.ts'
+import { showError } from '../app/messages.ts'
 import { useProject } from '../app/projects.ts'
 import { client, session } from '../app/session.ts'
 import { useStore } from '../app/store.ts'
@@ -43,8 +44,8 @@ function Commented({ comment, onChanged }: { comment: Comment; onChanged: () => 
   const isManager = useProject(projectId)?.role === 'admin'
   const isMine = author.kind === 'user' && author.userId === (myId === '0' ? null : myId)
   const place = { projectId, cardId, commentId }
-  const save = async () => {
-    await client.comments.update({ ...place, body: edited! })
+  const save = async (text: string) => {
+    await client.comments.update({ ...place, body: text })
     setEdited(undefined)
     await onChanged()
   }
@@ -72,14 +73,14 @@ function Commented({ comment, onChanged }: { comment: Comment; onChanged: () => 
         </span>
       </header>
       {edited === undefined ? (
-        <Markdown text={body} breaks />
+        <Markdown text={body} breaks onEdit={isMine ? text => void save(text).catch(showError) : undefined} />
       ) : (
         <CommentBox
           label="Comment"
           text={edited}
           onText={setEdited}
           submit="Save"
-          onSubmit={save}
+          onSubmit={() => save(edited)}
           onCancel={() => setEdited(undefined)}
         />
       )}

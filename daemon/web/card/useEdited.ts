@@ -1,5 +1,6 @@
 import { useState } from 'react'
 import { ApiFailure } from '../../../src/client/failures.ts'
+import { showError } from '../app/messages.ts'
 import { client } from '../app/session.ts'
 import { draftOf, keepDraft } from '../ui/draft.ts'
 import { useCard, useOpened } from './openedCard.ts'
@@ -67,6 +68,8 @@ export function useEdited(field: 'title' | 'prompt') {
     keepMine: () => keep({ text: edit?.text ?? now, base: now }),
     end,
     save,
+    /** Saves a change of the current text that needs no editor. */
+    replace: (text: string) => void write({ text, base: now }).catch(showError),
   }
 }
 

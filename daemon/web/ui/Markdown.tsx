@@ -1,9 +1,10 @@
 import type { Token } from 'markdown-it'
-import { createElement, Fragment, memo, useEffect, useMemo, type ReactNode } from 'react'
+import { createElement, Fragment, memo, useEffect, useMemo, useRef, type ReactNode } from 'react'
 import { splitReferences } from '../../../src/boardModel/cardReferences.ts'
 import { showError } from '../app/messages.ts'
 import { client } from '../app/session.ts'
 import { Store, useStore } from '../app/store.ts'
+import { findTasks, toggleTask, type Task } from './taskList.ts'
 import { CardReference } from './CardReference.tsx'
 import { plainText } from './plainText.ts'
 import { saveFile } from './saveFile.ts'
@@ -29,14 +30,26 @@ async function loadParser(): Promise<void> {
   }
 }
 
+interface MarkdownProps {
+  text: string
+  breaks?: boolean
+  /** Saves the text after a task (`- [ ]`) is checked or unchecked. Without it, tasks cannot be changed. */
+  onEdit?: (text: string) => void
+}
+
 /** Renders Markdown of a person or an agent as elements: no HTML, no external images, no scripts in links. */
-export const Markdown = memo(function Markdown({ text, breaks = false }: { text: string; breaks?: boolean }) {
+export const Markdown = memo(function Markdown({ text, breaks = false, onEdit }: MarkdownProps) {
   const parse = useStore(parser)
+  const edit = useRef(onEdit)
+  edit.current = onEdit
+  const canEdit = onEdit !== undefined
   useEffect(() => void loadParser(), [])
   const content = useMemo(() => {
     const plain = plainText(text)
-    return parse ? renderTokens(parse(plain), breaks) : <p className="as-typed">{plain}</p>
-  }, [parse, text, breaks])
+    if (!parse) return <p className="as-typed">{plain}</p>
+    const onTask = (line: number) => edit.current?.(toggleTask(text, line))
+    return renderTokens(findTasks(parse(plain)), breaks, canEdit ? onTask : undefined)
+  }, [parse, text, breaks, canEdit])
   return <div className="markdown">{content}</div>
 })
 
@@ -46,7 +59,7 @@ interface Open {
 }
 
 /** Builds a tree from the flat list of opening and closing tokens. */
-function renderTokens(tokens: readonly Token[], breaks: boolean): ReactNode {
+function renderTokens(tokens: readonly Token[], breaks: boolean, onTask?: (line: number) => void): ReactNode {
   const top: ReactNode[] = []
   const open: Open[] = []
   const put = (node: ReactNode) => (open.at(-1)?.children ?? top).push(node)
@@ -54,7 +67,7 @@ function renderTokens(tokens: readonly Token[], breaks: boolean): ReactNode {
     if (token.nesting > 0) open.push({ token, children: [] })
     else if (token.nesting < 0) {
       const ended = open.pop()
-      if (ended) put(element(ended, key))
+      if (ended) put(element(ended, key, onTask))
     } else if (token.type === 'text' && open.every(({ token: { tag } }) => tag !== 'a'))
       put(withReferences(token.content, key))
     else put(leaf(token, key, breaks))
@@ -114,10 +127,12 @@ const same: ReadonlySet<string> = new Set([
   's',
 ])
 
-function element({ token, children }: Open, key: number): ReactNode {
+function element({ token, children }: Open, key: number, onTask?: (line: number) => void): ReactNode {
   const { tag } = token
   if (token.hidden) return <span key={key}>{children}</span>
   if (tag === 'ol') return <ol key={key} start={Number(attribute(token, 'start') ?? 1)} children={children} />
+  if (tag === 'li' && token.meta)
+    return <TaskItem key={key} {...(token.meta as Task)} onTask={onTask} children={children} />
   if (tag === 'li') return <li key={key} children={children} />
   if (tag === 'a') return <Followed key={key} href={attribute(token, 'href')} text={children} />
   if (tag === 'th' || tag === 'td') {
@@ -127,6 +142,28 @@ function element({ token, children }: Open, key: number): ReactNode {
   // Headings in the text are not headings of the page.
   if (/^h[1-6]$/.test(tag)) return <p key={key} className={`heading ${tag}`} children={children} />
   return same.has(tag) ? createElement(tag, { key }, children) : <span key={key} children={children} />
+}
+
+/** An item of a task list. */
+function TaskItem({
+  isDone,
+  line,
+  label,
+  onTask,
+  children,
+}: Task & { onTask?: (line: number) => void; children: ReactNode }) {
+  return (
+    <li className="task">
+      <input
+        type="checkbox"
+        aria-label={label}
+        checked={isDone}
+        disabled={onTask === undefined}
+        onChange={() => onTask?.(line)}
+      />
+      {children}
+    </li>
+  )
 }
 
 /** A link to an attachment, which is saved. */
