@@ -23,14 +23,14 @@ interface Stream {
   hasMore: boolean
 }
 
-const pageSize = 50
+const firstSize = 50
 
 /** Output of an agent, which is in the transcript and arrives too often to reload the stream. */
 const outputEvent = /^agent\.(message|tool|plan|usage)$/
 
 /** Returns the comments, reviews and history of a card as one list, which is reloaded on the card's events. */
 export function useActivityStream(projectId: string, cardId: string) {
-  const size = useRef(pageSize)
+  const size = useRef(firstSize)
   const loaded = useLoad(() => readStream({ projectId, cardId }, size.current), [projectId, cardId])
   const { value, error, reload } = loaded
   useProjectEvents(projectId, reload, ({ type, data }) => {
@@ -39,7 +39,7 @@ export function useActivityStream(projectId: string, cardId: string) {
   })
   const older: OpenedCard['older'] = value?.hasMore ? 'maybe' : value || error !== undefined ? 'none' : 'reading'
   const onOlder = () => {
-    size.current += pageSize
+    size.current *= 2
     return reload()
   }
   return { ...loaded, older, onOlder }

@@ -66,7 +66,7 @@ export function Transcript({
           older={older}
           onOlder={onOlder}
           scroller={scroller}
-          first={shown[0]?.id ?? lines[0]?.id}
+          first={rows[0] && `${rows[0].id} ${shown[0]?.id}`}
           isAtEnd={isAtEnd}
         />
         {rows.length === 0 && older === 'none' && <p className="loading">{empty}</p>}

@@ -39,8 +39,7 @@ export async function workByKeyboard(page: Page, { login, untilCompleted }: Work
   await page.getByRole('tab', { name: 'Changes' }).waitFor()
   // The panel has the focus, and the same name.
   await page.keyboard.press('Tab')
-  await tabTo(/^Card$/)
-  await page.keyboard.press('ArrowRight')
+  await tabTo(/^Activity$/)
   await page.keyboard.press('ArrowRight')
   await expect.poll(focused).toMatch(/^Changes/)
   await page.keyboard.press('Enter')
