@@ -7,10 +7,13 @@ import { Segments } from '../ui/Segments.tsx'
 import { entryKinds, useActivityStream } from './activityStream.ts'
 import { useCanWork } from './canWork.ts'
 import { Attachments } from './Attachments.tsx'
-import { CardDetails } from './CardDetails.tsx'
+import { Advanced } from './Advanced.tsx'
 import { Composer } from './Composer.tsx'
+import { Gates } from './Gates.tsx'
 import { Heading } from './Heading.tsx'
+import { Locks, Monitors } from './Monitors.tsx'
 import { useCard, useOpened } from './openedCard.ts'
+import { Preview } from './Preview.tsx'
 import { PreSessionBox, RefineButton } from './PreSession.tsx'
 import { usePreSession } from './preSession.ts'
 import { Prompt } from './Prompt.tsx'
@@ -52,16 +55,10 @@ export function CardActivity({ show, onShow, isWide }: CardActivityProps) {
   const preSession = usePreSession(opened.projectId, opened.cardId)
   const canWork = useCanWork(opened.projectId)
   const top = useRef<HTMLDivElement>(null)
-  const lines = useMemo(
-    () =>
-      (value?.entries ?? [])
-        .filter(({ kind }) => filter === 'all' || filter === kind)
-        .map(entry => ({
-          ...entry,
-          content: <StreamEntry entry={entry} onChanged={reload} />,
-        })),
-    [value, filter, reload],
-  )
+  const lines = useMemo(() => {
+    const shown = value?.entries.filter(({ kind }) => filter === 'all' || filter === kind) ?? []
+    return shown.map(entry => ({ ...entry, content: <StreamEntry entry={entry} onChanged={reload} /> }))
+  }, [value, filter, reload])
   return (
     <Talk
       opened={opened}
@@ -107,5 +104,19 @@ export function CardActivity({ show, onShow, isWide }: CardActivityProps) {
         <Composer key={filter} isComment={filter === 'comment'} onComment={showComment} />
       )}
     </Talk>
+  )
+}
+
+/** The parts of a card that most cards do not have, and its advanced settings. */
+export function CardDetails() {
+  const { kind } = useCard()
+  return (
+    <>
+      {kind === 'kanban' && <Gates />}
+      <Preview />
+      <Monitors />
+      <Locks />
+      <Advanced />
+    </>
   )
 }

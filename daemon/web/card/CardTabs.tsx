@@ -2,8 +2,7 @@ import { Tabs } from '@base-ui/react/tabs'
 import { useEffect, useState } from 'react'
 import { useStore } from '../app/store.ts'
 import { lazyPart } from '../ui/lazyPart.tsx'
-import { CardActivity } from './CardActivity.tsx'
-import { CardDetails } from './CardDetails.tsx'
+import { CardActivity, CardDetails } from './CardActivity.tsx'
 import type { OpenedCardStore } from './openedCard.ts'
 import { changeLayout, useLayout } from './panelStates.ts'
 import { Properties } from './Properties.tsx'
@@ -12,12 +11,7 @@ const ReviewView = lazyPart(() => import('../review/ReviewView.tsx'), 'ReviewVie
   fallback: <p className="loading">Loading…</p>,
 })
 
-const tabs = [
-  { id: 'activity', label: 'Activity' },
-  { id: 'changes', label: 'Changes' },
-] as const
-
-type TabName = (typeof tabs)[number]['id']
+type TabName = 'activity' | 'changes'
 
 interface ShownPart {
   /** The tab in the address. Without it, the tab that the person opened last. */
@@ -34,7 +28,7 @@ export interface CardPart extends ShownPart {
   onPart?: (part: ShownPart) => void
 }
 
-const knownTab = (id: string | undefined): TabName | undefined => tabs.find(each => each.id === id)?.id
+const knownTab = (id: string | undefined) => (id === 'activity' || id === 'changes' ? id : undefined)
 
 /** The parts of a card, one of which is shown. */
 export function CardTabs({
@@ -69,12 +63,10 @@ export function CardTabs({
   return (
     <Tabs.Root className="opened-parts" value={shown} onValueChange={choose}>
       <Tabs.List className="opened-tabs" aria-label="Parts of the card" activateOnFocus>
-        {tabs.map(each => (
-          <Tabs.Tab key={each.id} value={each.id}>
-            {each.label}
-            {each.id === 'activity' && <Asking opened={opened} />}
-          </Tabs.Tab>
-        ))}
+        <Tabs.Tab value="activity">
+          Activity <Asking opened={opened} />
+        </Tabs.Tab>
+        <Tabs.Tab value="changes">Changes</Tabs.Tab>
       </Tabs.List>
       <Tabs.Panel key={shown} className={`opened-content of-${shown}`} value={shown} tabIndex={undefined}>
         {shown === 'changes' ? (

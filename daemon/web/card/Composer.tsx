@@ -1,4 +1,5 @@
 import { useState } from 'react'
+import type { CardDetail } from '../../../src/boardModel/cardCache.ts'
 import { latestSession } from '../../../src/boardModel/openedCard.ts'
 import { client } from '../app/session.ts'
 import { useStore } from '../app/store.ts'
@@ -65,10 +66,7 @@ export function Composer({ isComment, onComment }: ComposerProps) {
   )
 }
 
-function hintOf(
-  { hasActiveAgent, statusReason }: { hasActiveAgent: boolean; statusReason: string | null },
-  hasSession: boolean,
-): string {
+function hintOf({ hasActiveAgent, statusReason }: CardDetail, hasSession: boolean): string {
   if (hasActiveAgent && statusReason === 'budget') return 'The agent accepts messages again when the budget allows it.'
   if (hasActiveAgent && statusReason === 'question') return 'Sending continues the session, which uses tokens.'
   if (hasActiveAgent) return 'The agent is running and reads your message at the end of its turn.'

@@ -2,8 +2,8 @@ import { useEffect, useRef, useState } from 'react'
 import type { Contract } from '../../../src/contract/index.ts'
 import type { Output } from '../../../src/contract/route.ts'
 import { announce, showError } from '../app/messages.ts'
-import { followProject } from '../app/live.ts'
 import { client } from '../app/session.ts'
+import { useProjectEvents } from '../app/useProjectEvents.ts'
 import { usePoll } from '../ui/usePoll.ts'
 import { useCanWork } from './canWork.ts'
 import { useOpened } from './openedCard.ts'
@@ -36,17 +36,10 @@ export function usePreview(): OpenedPreview {
   const place = { projectId, cardId }
   const read = async () => setPreview(await client.previews.get(place))
   const isLive = preview?.status === 'starting' || preview?.status === 'running'
-  useEffect(
-    () =>
-      followProject(
-        projectId,
-        events => {
-          const mine = events.filter(({ type, data }) => type === 'preview.updated' && isOf(data, cardId))
-          if (mine.length > 0) void read().catch(() => undefined)
-        },
-        () => void read().catch(() => undefined),
-      ),
-    [projectId, cardId],
+  useProjectEvents(
+    projectId,
+    () => read().catch(() => undefined),
+    ({ type, data }) => type === 'preview.updated' && isOf(data, cardId),
   )
   useEffect(() => {
     if (preview) announce(`Preview: ${preview.status}`)

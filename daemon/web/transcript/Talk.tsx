@@ -30,8 +30,7 @@ interface TalkProps {
   children: ReactNode
 }
 
-const none = { messages: [], older: 'none', onOlder: async () => {} } as const
-const noOthers = { lines: [], older: 'none', onOlder: async () => {} } as const
+const none = { messages: [], lines: [], older: 'none', onOlder: async () => {} } as const
 
 /** The transcript of a card, its open questions, and the message box. */
 export function Talk({
@@ -41,7 +40,7 @@ export function Talk({
   head,
   follows,
   showsMessages = true,
-  others = noOthers,
+  others = none,
   children,
 }: TalkProps) {
   const { projectId, cardId } = opened

@@ -31,6 +31,7 @@ interface TranscriptProps {
 }
 
 const nearPx = 40
+const readAheadPx = 600
 const noLines: readonly StreamLine[] = []
 
 /**
@@ -197,20 +198,14 @@ function useEnd(
   }
 }
 
-/** Requests older entries when the user scrolls up to the first one. A user who reads the head above them uses the button. */
-function Older({
-  older,
-  onOlder,
-  scroller,
-  first,
-  isAtEnd,
-}: {
-  older: OpenedCard['older']
-  onOlder: () => Promise<void>
+interface OlderProps extends Required<Pick<TranscriptProps, 'older' | 'onOlder'>> {
   scroller: RefObject<HTMLDivElement | null>
   first: string | undefined
   isAtEnd: RefObject<boolean>
-}) {
+}
+
+/** Requests older entries when the user scrolls up to the first one. A user who reads the head above them uses the button. */
+function Older({ older, onOlder, scroller, first, isAtEnd }: OlderProps) {
   const mark = useRef<HTMLDivElement>(null)
   const [hasFailed, setFailed] = useState(false)
   const read = async () => {
@@ -222,15 +217,18 @@ function Older({
   }
   useEffect(() => {
     if (older !== 'maybe' || hasFailed || first === undefined) return
-    const observer = new IntersectionObserver(
-      entries => {
-        const isAbove = mark.current!.offsetTop <= scroller.current!.scrollTop
-        if ((isAbove || isAtEnd.current) && entries.some(entry => entry.isIntersecting)) void read()
-      },
-      { root: scroller.current, rootMargin: '600px 0px 0px' },
-    )
-    observer.observe(mark.current!)
-    return () => observer.disconnect()
+    const [box, line] = [scroller.current!, mark.current!]
+    let before = box.scrollTop
+    const check = () => {
+      const { scrollTop } = box
+      const isAtHead = scrollTop === 0 && line.offsetTop > 0
+      const isWanted = isAtEnd.current || (scrollTop < before && !isAtHead)
+      before = scrollTop
+      if (isWanted && line.offsetTop > scrollTop - readAheadPx) void read()
+    }
+    check()
+    box.addEventListener('scroll', check, { passive: true })
+    return () => box.removeEventListener('scroll', check)
   }, [older, hasFailed, first])
   return (
     <div ref={mark} className="older">
