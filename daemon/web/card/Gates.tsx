@@ -1,10 +1,9 @@
-import { useEffect, useState } from 'react'
+import { useState } from 'react'
 import type { Contract } from '../../../src/contract/index.ts'
-import type { EventData } from '../../../src/contract/server/events.ts'
 import type { Output } from '../../../src/contract/route.ts'
 import { useLoad } from '../app/load.ts'
-import { followProject } from '../app/live.ts'
 import { client } from '../app/session.ts'
+import { useProjectEvents } from '../app/useProjectEvents.ts'
 import { Button } from '../ui/Button.tsx'
 import { Dialog } from '../ui/Dialog.tsx'
 import { Printed } from '../ui/Printed.tsx'
@@ -41,25 +40,10 @@ export function Gates() {
   const list = useLoad(() => client.proofs.list(place), [projectId, cardId, hasActiveAgent, columnId])
   const canWork = useCanWork(projectId)
   const [shown, setShown] = useState<string>()
-  const { reload } = list
-  useEffect(
-    () =>
-      followProject(
-        projectId,
-        events => {
-          const isNew = events.some(
-            ({ type, data }) =>
-              type === 'resync' ||
-              type.startsWith('gate.') ||
-              (type === 'review.submitted' && (data as EventData<'review.submitted'>).cardId === cardId) ||
-              (type === 'proof.updated' && (data as EventData<'proof.updated'>).cardId === cardId),
-          )
-          if (isNew) void reload()
-        },
-        () => {},
-      ),
-    [projectId, cardId, reload],
-  )
+  useProjectEvents(projectId, list.reload, ({ type, data }) => {
+    const isMine = type === 'review.submitted' || type === 'proof.updated'
+    return type.startsWith('gate.') || (isMine && (data as { cardId: string }).cardId === cardId)
+  })
   const gates = list.value ?? []
   if (gates.length === 0) return null
   const runnable = gates.filter(({ gate }) => gate.kind !== 'approval')
@@ -68,7 +52,7 @@ export function Gates() {
   const isOpen = gates.some(({ proof }) => proof?.status === 'queued' || proof?.status === 'running')
   const run = async () => {
     await client.proofs.check(place)
-    await reload()
+    await list.reload()
   }
   const opened = gates.find(({ gate }) => gate.id === shown)
   return (
