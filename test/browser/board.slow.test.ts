@@ -268,7 +268,7 @@ describe.skipIf(noBrowser !== undefined)('the board', () => {
     await page.keyboard.type('flotsam')
     await page.getByRole('option', { name: /Quiet.*in a comment by Local operator/ }).click()
     await page.getByRole('article', { name: 'Comment by Local operator' }).getByText('The flotsam').waitFor()
-    expect(page.url()).toContain(`/cards/${cardId}/comments`)
+    expect(page.url()).toContain(`/cards/${cardId}/activity?show=comment`)
   })
 
   test('a hostile title is shown as text', async () => {
