@@ -34,6 +34,7 @@ export const projectFields: Column<Project>[] = [
   { name: 'agentSlots', header: 'Slots', value: project => project.agentSlots },
   { name: 'sessionCards', header: 'Cards per session', value: project => project.sessionCards },
   { name: 'gateRounds', header: 'Rounds of gates', value: project => project.gateRounds },
+  { name: 'land', header: 'Landing', value: project => project.land },
   { name: 'afterMerge', header: 'After a merge', value: project => afterMergeText(project.afterMerge) },
   { name: 'role', header: 'Your role', value: project => project.role },
   { name: 'organizationId', header: 'Organization', value: project => project.organizationId },

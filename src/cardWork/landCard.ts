@@ -55,7 +55,7 @@ export async function planLanding(
 export async function landCard(
   tx: Transaction,
   queue: LandingQueue,
-  ref: cards.StartRef,
+  ref: cards.CardRef,
   { trees, branch, squash }: LandingPlan & { squash: boolean },
 ): Promise<LandingRow> {
   const card = await cards.find(tx, ref)

@@ -6,8 +6,8 @@ import type { ReviewWithComments } from '../cardWork/reviews.ts'
 import { Problem } from '../contract/errors.ts'
 import { changeCard } from '../domain/cards/cardChanges.ts'
 import { readNext } from '../domain/cards/pipeline.ts'
-import { failuresOf, judge } from '../domain/cards/proofs.ts'
-import { listGatesBetween, type GateRow } from '../store/boards/gates.ts'
+import { failuresOf, judge, listGatesOfStep } from '../domain/cards/proofs.ts'
+import type { GateRow } from '../store/boards/gates.ts'
 import type { CardRow } from '../store/cards/cards.ts'
 import { readProof, type ProofRow } from '../store/cards/proofs.ts'
 import type { Transaction } from '../store/engine/database.ts'
@@ -31,7 +31,7 @@ export async function sendBack(
 ): Promise<boolean> {
   const column = advancesByItself(card) ? await readNext(tx, card) : undefined
   if (column === undefined) return false
-  const failed = failuresOf(await judge(tx, card, await listGatesBetween(tx, card.columnId, column.id), trees), trees)
+  const failed = failuresOf(await judge(tx, card, await listGatesOfStep(tx, card, column), trees), trees)
   if (failed.length === 0 || failed.some(({ proof }) => isOfBoard(proof!))) return false
   const texts = await Promise.all(failed.map(({ gate, proof }) => describeFailure(tx, gate, proof!)))
   return continueInRound(tx, supervisor, card, round =>

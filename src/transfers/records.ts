@@ -1,5 +1,6 @@
 import * as v from 'valibot'
 import { ChangedAfterMerge } from '../contract/forges/afterMerge.ts'
+import { LandMode } from '../contract/forges/landings.ts'
 import { StatusReason } from '../contract/agents/agents.ts'
 import { defaultApprovalPolicy, ApprovalPolicy } from '../contract/agents/approvalPolicy.ts'
 import { ChangedAgentChoice } from '../contract/agents/agentChoice.ts'
@@ -94,6 +95,7 @@ export const Project = v.strictObject({
   agentSlots: v.optional(Slots, null),
   sessionCards: v.optional(SessionCards, defaultSessionCards),
   gateRounds: v.optional(GateRounds, defaultGateRounds),
+  land: v.optional(LandMode, 'manual'),
   afterMerge: v.optional(ChangedAfterMerge, {}),
   /** The usage of the project's agents, including those of deleted cards. */
   tokens: v.optional(v.strictObject({ total: Count, sessions: Count }), { total: 0, sessions: 0 }),

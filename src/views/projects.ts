@@ -44,6 +44,7 @@ export const project = (row: VisibleProject, role: ProjectRole): InferOutput<typ
   agentSlots: row.agentSlots,
   sessionCards: row.sessionCards,
   gateRounds: row.gateRounds,
+  land: row.land,
   afterMerge: afterMergeOf(row),
   sandbox: sandboxOf(row),
   worktree: worktreeOf(row),

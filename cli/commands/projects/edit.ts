@@ -8,6 +8,7 @@ import { usage } from '../../failures/failure.ts'
 import { example, prints } from '../../help/help.ts'
 import { resolveOrganization, resolveProject } from '../../context/resolve.ts'
 import type { AfterMerge } from '../../../src/contract/forges/afterMerge.ts'
+import { LandMode } from '../../../src/contract/forges/landings.ts'
 import { OnSilence } from '../../../src/contract/agents/silence.ts'
 import { afterMergeIn } from '../../projects/afterMergeOption.ts'
 import {
@@ -28,6 +29,7 @@ interface EditOptions extends ChoiceOptions, ApprovalOptions, RepositoryOptions 
   slots?: number | 'none'
   sessionCards?: number
   gateRounds?: number
+  land?: LandMode
   afterMerge?: AfterMerge
 }
 
@@ -44,7 +46,7 @@ export function registerEdit(projects: Command): void {
     async (wanted: string | undefined, options: EditOptions) => {
       if (Object.keys(options).length === 0)
         throw usage('nothing to change', {
-          hint: `specify --name, --path, --org, --on-limit, --next, --on-silence, --slots, --session-cards, --gate-rounds, --after-merge or one of ${choiceFlags}, ${approvalFlags}, ${repositoryFlags}`,
+          hint: `specify --name, --path, --org, --on-limit, --next, --on-silence, --slots, --session-cards, --gate-rounds, --land, --after-merge or one of ${choiceFlags}, ${approvalFlags}, ${repositoryFlags}`,
           see: 'board projects edit --help',
         })
       const context = await openUserContext(edit)
@@ -59,6 +61,7 @@ export function registerEdit(projects: Command): void {
         agentSlots: wordAsNull('none', options.slots),
         sessionCards: options.sessionCards,
         gateRounds: options.gateRounds,
+        land: options.land,
         afterMerge: options.afterMerge,
         approvalPolicy: await changedApprovals(context, id, options),
       })
@@ -119,6 +122,11 @@ const addTroubleOptions = (edit: Command): Command =>
         '--gate-rounds <number>',
         'how often a card in auto mode goes back to its agent because its gates failed (default: 3)',
       ).argParser(countFromZero),
+    )
+    .addOption(
+      new Option('--land <mode>', 'who merges the cards in auto mode: people, or the landing queue').choices(
+        LandMode.options,
+      ),
     )
     .addOption(
       new Option(

@@ -36,28 +36,36 @@ export function GatesSection(props: SectionProps) {
         row={gate => rowOf(gate, projectId, places, mayManage)}
         form={formOf(projectId, places, known)}
       />
-      {mayManage && <Rounds {...props} />}
+      {mayManage && <AutoMode {...props} />}
     </>
   )
 }
 
-/** How often a card in auto mode goes back to its agent. */
-const Rounds = ({ project: { id, gateRounds }, onChange }: SectionProps) => (
+const landModes = [
+  ['manual', 'A person merges the card'],
+  ['when_proved', 'The landing queue merges the card when it has passed its gates'],
+] as const
+
+/** What happens to a card in auto mode when its gates fail or pass. */
+const AutoMode = ({ project: { id, gateRounds, land }, onChange }: SectionProps) => (
   <SettingsForm
     title="Auto mode"
-    submit="Save rounds"
-    saved="Saved the rounds."
-    initial={{ gateRounds }}
+    submit="Save auto mode"
+    saved="Saved auto mode."
+    initial={{ gateRounds, land }}
     save={async values => onChange(await client.projects.update({ id, ...values }))}
   >
     {({ bind }) => (
-      <NumberInput
-        label="Rounds"
-        hint="How often a card goes back to its agent because its gates failed. Each round is a message to the agent."
-        min={0}
-        max={20}
-        {...bind('gateRounds')}
-      />
+      <>
+        <NumberInput
+          label="Rounds"
+          hint="How often a card goes back to its agent because its gates failed. Each round is a message to the agent."
+          min={0}
+          max={20}
+          {...bind('gateRounds')}
+        />
+        <Choice label="Merge" options={landModes} hint="A merged card moves to the done column." {...bind('land')} />
+      </>
     )}
   </SettingsForm>
 )

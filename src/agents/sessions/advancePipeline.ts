@@ -1,17 +1,26 @@
 import { Problem } from '../../contract/errors.ts'
 import * as cardMoves from '../../domain/cards/cardMoves.ts'
 import * as cards from '../../domain/cards/cards.ts'
+import { awaitLanding } from '../../domain/cards/landings.ts'
 import { hasRoom } from '../../domain/boards/columnLimits.ts'
 import { changeCard } from '../../domain/cards/cardChanges.ts'
 import { readNext } from '../../domain/cards/pipeline.ts'
-import { failuresOf, hasProofsFor, isOpen, judge, needsProof, requestChecks } from '../../domain/cards/proofs.ts'
+import {
+  failuresOf,
+  hasPassed,
+  isOpen,
+  judge,
+  landsBefore,
+  listGatesOfStep,
+  needsProof,
+  requestChecks,
+} from '../../domain/cards/proofs.ts'
 import { begin, end, findOpen, notStarted, start, type Agents } from '../../domain/agents/sessions.ts'
 import { isAsking } from '../../domain/agents/sessionStates.ts'
 import { requireMayStart, type Starter } from '../../domain/cards/startPermission.ts'
 import { firstPrompt, stepOf } from '../../domain/cards/pipelineSteps.ts'
 import { bySystem, insertAuditRow } from '../../store/server/audit.ts'
-import type { ColumnRow } from '../../store/boards/columns.ts'
-import { listGatesBetween } from '../../store/boards/gates.ts'
+import type { GateRow } from '../../store/boards/gates.ts'
 import { readCard, type CardRow } from '../../store/cards/cards.ts'
 import type { Transaction } from '../../store/engine/database.ts'
 import { readLatestSession } from '../../store/agents/sessions.ts'
@@ -75,7 +84,7 @@ export async function approveStep(tx: Transaction, agents: Agents, ref: cards.St
 
 /**
  * Moves a card to its next step's column and starts the agent there. After the last step, moves the card to the first done
- * column. If the column is full, or if the board itself moves the card and gates are on the way, the card waits.
+ * column. If the column is full, or if the board itself moves the card and gates or the landing queue are on the way, the card waits.
  * @throws Problem GATE_NOT_PASSED for a caller
  */
 async function moveToNextStep(
@@ -86,9 +95,16 @@ async function moveToNextStep(
 ): Promise<boolean> {
   const column = await readNext(tx, card)
   if (column === undefined) return false
-  if (by === 'board' && !(await hasProofsFor(tx, card, column, trees ?? null))) {
-    await runGates(tx, card, column, trees ?? null)
-    return true
+  if (by === 'board') {
+    const gates = await listGatesOfStep(tx, card, column)
+    if (!(await hasPassed(tx, card, gates, trees ?? null))) {
+      await runGates(tx, card, gates, trees ?? null)
+      return true
+    }
+    if (await landsBefore(tx, card, column)) {
+      await awaitLanding(tx, card)
+      return true
+    }
   }
   if (card.kind === 'kanban' && !(await hasRoom(tx, column))) {
     await cardMoves.awaitColumn(tx, card, column)
@@ -104,9 +120,13 @@ async function moveToNextStep(
   return true
 }
 
-/** Runs the gates on the way to a column. When all have passed, the board advances the card; otherwise, the card waits for people. */
-async function runGates(tx: Transaction, card: CardRow, column: ColumnRow, trees: string | null): Promise<void> {
-  const gates = await listGatesBetween(tx, card.columnId, column.id)
+/** Runs the gates of a card's next step. When all have passed, the board advances the card; otherwise, the card waits for people. */
+async function runGates(
+  tx: Transaction,
+  card: CardRow,
+  gates: readonly GateRow[],
+  trees: string | null,
+): Promise<void> {
   const judged = await judge(tx, card, gates, trees)
   const [failed] = failuresOf(judged, trees)
   // The check of an approval only reads the files.

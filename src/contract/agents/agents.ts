@@ -43,6 +43,8 @@ export const StatusReason = v.picklist([
   'blocked',
   /** The work is completed, but a gate has failed, and the card has used up its rounds. A user decides. */
   'gate',
+  /** The work is completed and has passed its gates. The landing queue merges it. */
+  'landing',
 ])
 export type StatusReason = v.InferOutput<typeof StatusReason>
 /**

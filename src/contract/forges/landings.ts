@@ -33,6 +33,10 @@ export const Landing = v.object({
 const ofLanding = { ...ofProject, landingId: 'LANDING_NOT_FOUND' } as const
 const path = '/api/projects/{projectId}/landings'
 
+/** Whether a project's cards in auto mode are merged by the landing queue when they have passed their gates. */
+export const LandMode = v.picklist(['manual', 'when_proved'], 'must be manual or when_proved')
+export type LandMode = v.InferOutput<typeof LandMode>
+
 /** The routes of the landing queue. */
 export const landings = {
   list: get(path, {

@@ -1,5 +1,6 @@
 import * as v from 'valibot'
 import { AfterMerge, ChangedAfterMerge } from '../forges/afterMerge.ts'
+import { LandMode } from '../forges/landings.ts'
 import { AgentChoice, ChangedAgentChoice } from '../agents/agentChoice.ts'
 import { CardStatus, Count, Day, Id, Name, Order, refTo, text, Time, ColumnType } from '../fields.ts'
 import { ApprovalPolicy } from '../agents/approvalPolicy.ts'
@@ -34,6 +35,8 @@ export const Project = v.object({
   sessionCards: SessionCards,
   /** How often a card in auto mode goes back to its agent because its gates failed. */
   gateRounds: GateRounds,
+  /** `when_proved`: a card in auto mode is merged by the landing queue before it moves to a done column. */
+  land: LandMode,
   afterMerge: AfterMerge,
   sandbox: SandboxSettings,
   worktree: WorktreeSettings,
@@ -98,6 +101,7 @@ const UpdateProject = v.strictObject({
   agentSlots: v.optional(Slots),
   sessionCards: v.optional(SessionCards),
   gateRounds: v.optional(GateRounds),
+  land: v.optional(LandMode),
   afterMerge: v.optional(ChangedAfterMerge),
   sandbox: v.optional(ChangedSandbox),
   worktree: v.optional(ChangedWorktree),
@@ -171,6 +175,7 @@ export const projects = {
         'agentSlots',
         'sessionCards',
         'gateRounds',
+        'land',
         'afterMerge',
         'sandbox',
         'worktree',

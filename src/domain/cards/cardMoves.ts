@@ -11,7 +11,7 @@ import { columnOfProject, find, findVersion, type CardRef, type StartRef } from 
 import { describeCapacityWait, hasRoom, isOrdered, requireRoom } from '../boards/columnLimits.ts'
 import { listGatesBetween } from '../../store/boards/gates.ts'
 import { requireUnblocked } from './dependencies.ts'
-import { hasProofsFor, requireProofs } from './proofs.ts'
+import { hasPassed, listGatesOfStep, requireProofs } from './proofs.ts'
 import { readPipeline } from './pipeline.ts'
 import { cancelled, endCard, notStarted, type Agents, type Ending } from '../agents/sessions.ts'
 import { findHold, findStartProblem, heldFields, startOrHold } from './startOrHold.ts'
@@ -86,10 +86,10 @@ async function moveCard(
   return starts ? startOrHold(tx, agents, moved, ref.caller!, hold, to.force) : moved
 }
 
-/** A card that moved starts with no failed gates. */
+/** A card that moved starts with no failed gates, and does not wait for the landing queue. */
 const withoutGates = ({ gateRounds, statusReason }: CardRow): CardChange => ({
   ...(gateRounds > 0 && { gateRounds: 0 }),
-  ...(statusReason === 'gate' && { statusReason: null, missingGate: null }),
+  ...((statusReason === 'gate' || statusReason === 'landing') && { statusReason: null, missingGate: null }),
 })
 
 /** Requires the proofs of the gates that a card passes on its way to a column. @throws Problem GATE_NOT_PASSED */
@@ -255,7 +255,7 @@ export async function startReady(tx: Transaction, agents: Agents, card: CardRow)
   if (!step) return card
   const column = await columnOfProject(tx, ref, step.columnId)
   // The gates of a backlog are for people: nothing has been done that the board could check.
-  if (!(await hasProofsFor(tx, card, column, null))) return card
+  if (!(await hasPassed(tx, card, await listGatesOfStep(tx, card, column), null))) return card
   if (!(await hasRoom(tx, column))) return awaitColumn(tx, card, column)
   const placed = await move(tx, agents, ref, { columnId: column.id }, true)
   return startByBoard(tx, agents, placed, 'it is no longer blocked')

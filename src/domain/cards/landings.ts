@@ -1,6 +1,6 @@
 import { Problem } from '../../contract/errors.ts'
 import { appendEvent } from '../../events/outbox.ts'
-import type { CardRow } from '../../store/cards/cards.ts'
+import { readCard, type CardRow } from '../../store/cards/cards.ts'
 import type { Reader, Transaction } from '../../store/engine/database.ts'
 import {
   insertLanding,
@@ -14,6 +14,8 @@ import { updateProject } from '../../store/projects/projects.ts'
 import { landing as landingView } from '../../views/landings.ts'
 import { hasActiveAgent } from '../../views/cards.ts'
 import { nameOf, type Caller } from '../accounts/caller.ts'
+import { notStarted } from '../agents/sessions.ts'
+import { changeCard } from './cardChanges.ts'
 
 /*
  * The landing queue merges cards into a branch, one after the other. It moves the branch only to a merge on which the gates have passed:
@@ -33,6 +35,29 @@ export interface LandingRef {
   landingId: number
 }
 
+/** Makes a card in auto mode wait for the landing queue, which adds it. */
+export const awaitLanding = async (tx: Transaction, card: CardRow): Promise<void> => {
+  if (card.statusReason === 'landing') return
+  const detail = 'The landing queue merges the work.'
+  const lastAgentAction = JSON.stringify({ type: 'landing', at: tx.now, detail })
+  await changeCard(tx, card, { statusReason: 'landing', missingGate: null, lastAgentAction })
+}
+
+/**
+ * Ends a card's wait for the landing queue: people decide.
+ * @param gate the name of what the card has not passed. Null if a person removed it from the queue
+ */
+export async function endAwaitedLanding(
+  tx: Transaction,
+  { projectId, cardId }: { projectId: number; cardId: number },
+  { gate, reason }: { gate: string | null; reason: string },
+): Promise<void> {
+  const card = await readCard(tx, projectId, cardId)
+  if (card?.statusReason !== 'landing') return
+  const lastAgentAction = notStarted(tx, { message: reason })
+  await changeCard(tx, card, { statusReason: gate === null ? null : 'gate', missingGate: gate, lastAgentAction })
+}
+
 /** @throws Problem LANDING_NOT_FOUND */
 export async function find(db: Reader, { projectId, landingId }: LandingRef): Promise<LandingRow> {
   const landing = await readLanding(db, landingId)
@@ -41,14 +66,14 @@ export async function find(db: Reader, { projectId, landingId }: LandingRef): Pr
 }
 
 /**
- * Adds a card at the end of the queue of a branch. If its agent fixes an earlier rejection, the card gives up its former place.
+ * Adds a card at the end of the queue of a branch, for a caller or the board. If its agent fixes an earlier rejection, the card gives up its former place.
  * @throws Problem AGENT_ALREADY_RUNNING, CONFLICT if the card is in the queue or merged, or has a pull request
  */
 export async function add(
   tx: Transaction,
   queue: LandingQueue,
   card: CardRow,
-  { caller, ...target }: { caller: Caller; branch: string; squash: boolean },
+  { caller, ...target }: { caller: Caller | undefined; branch: string; squash: boolean },
 ): Promise<LandingRow> {
   if (hasActiveAgent(card)) throw new Problem('AGENT_ALREADY_RUNNING', 'An agent is working on the card.')
   if (card.mergedAt !== null) throw new Problem('CONFLICT', `The card is merged into ${card.mergedInto}.`)
@@ -61,7 +86,7 @@ export async function add(
     ...target,
     projectId: card.projectId,
     cardId: card.id,
-    requestedBy: nameOf(caller),
+    requestedBy: caller ? nameOf(caller) : 'the board',
   })
   queue.reconcile(tx)
   return announce(tx, id)
@@ -76,6 +101,7 @@ export async function cancel(tx: Transaction, queue: LandingQueue, ref: LandingR
   if (!isOpen(landing) && landing.withAgent === 0)
     throw new Problem('CONFLICT', 'The card is no longer in the landing queue.')
   await change(tx, landing.id, { status: 'cancelled', withAgent: false, reason: null, finishedAt: tx.now })
+  await endAwaitedLanding(tx, landing, { gate: null, reason: 'The card was removed from the landing queue.' })
   queue.reconcile(tx)
 }
 

@@ -16,6 +16,7 @@ import {
   type ProofRow,
 } from '../../store/cards/proofs.ts'
 import type { Reader, Transaction } from '../../store/engine/database.ts'
+import { readProject } from '../../store/projects/projects.ts'
 import { bySystem, insertAuditRow } from '../../store/server/audit.ts'
 import { hasActiveAgent } from '../../views/cards.ts'
 import { proof as proofView } from '../../views/gates.ts'
@@ -118,6 +119,28 @@ export async function listGatesAhead(db: Reader, card: CardRow): Promise<GateRow
   return all.filter(({ columnId }) => columnId === null || ahead.includes(columnId))
 }
 
+/** Whether the landing queue merges a card in auto mode before the board moves it to a column: the last step of a project that lands its cards. */
+export async function landsBefore(
+  db: Reader,
+  card: CardRow,
+  { columnType }: Pick<ColumnRow, 'columnType'>,
+): Promise<boolean> {
+  const isDue = columnType === 'done' && card.kind === 'kanban' && card.useWorktree === 1 && card.mergedAt === null
+  return isDue && (await readProject(db, card.projectId))?.land === 'when_proved'
+}
+
+/**
+ * The gates that a card in auto mode passes before the board moves it to a column. If it is merged first, these include the approvals and
+ * reviews of the merge: the queue runs only the commands.
+ */
+export async function listGatesOfStep(db: Reader, card: CardRow, column: ColumnRow): Promise<GateRow[]> {
+  if (column.projectHasGates === 0) return []
+  const between = await listGatesBetween(db, card.columnId, column.id)
+  if (!(await landsBefore(db, card, column))) return between
+  const ofMerge = await listMergeGates(db, card.projectId)
+  return [...between, ...ofMerge.filter(gate => !isCommand(gate))]
+}
+
 /** The gates before a merge. */
 export const listMergeGates = async (db: Reader, projectId: number): Promise<GateRow[]> =>
   (await listGates(db, projectId)).filter(({ columnId }) => columnId === null)
@@ -173,17 +196,13 @@ export async function requireProofs(tx: Transaction, { card, gates, trees, calle
   )
 }
 
-/** Whether a card has all proofs for a move to a column. */
-export async function hasProofsFor(
+/** Whether a card has passed gates with its current files. */
+export const hasPassed = async (
   db: Reader,
   card: CardRow,
-  { id, projectHasGates }: Pick<ColumnRow, 'id' | 'projectHasGates'>,
+  gates: readonly GateRow[],
   trees: string | null,
-): Promise<boolean> {
-  if (projectHasGates === 0) return true
-  const judged = await judge(db, card, await listGatesBetween(db, card.columnId, id), trees)
-  return judged.every(({ reason }) => reason === null)
-}
+): Promise<boolean> => (await judge(db, card, gates, trees)).every(({ reason }) => reason === null)
 
 /** The runner's function that the rules of proofs use. */
 export interface Checks {

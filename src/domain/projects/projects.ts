@@ -1,6 +1,7 @@
 import type { InferOutput } from 'valibot'
 import { insertOrphans } from '../../store/projects/orphanedWorktrees.ts'
 import type { AfterMerge } from '../../contract/forges/afterMerge.ts'
+import type { LandMode } from '../../contract/forges/landings.ts'
 import type { AgentChoice } from '../../contract/agents/agentChoice.ts'
 import type { ApprovalPolicy } from '../../contract/agents/approvalPolicy.ts'
 import type { OnSilence } from '../../contract/agents/silence.ts'
@@ -60,6 +61,7 @@ export interface ProjectChange extends Partial<AgentChoice> {
   agentSlots?: number | null
   sessionCards?: number
   gateRounds?: number
+  land?: LandMode
   afterMerge?: Partial<AfterMerge>
   sandbox?: InferOutput<typeof ChangedSandbox>
   worktree?: InferOutput<typeof ChangedWorktree>
@@ -160,6 +162,7 @@ export async function update(
       ...(change.agentSlots !== undefined && { agentSlots: change.agentSlots }),
       ...(change.sessionCards !== undefined && { sessionCards: change.sessionCards }),
       ...(change.gateRounds !== undefined && { gateRounds: change.gateRounds }),
+      ...(change.land !== undefined && { land: change.land }),
       ...(change.afterMerge && { afterMerge: JSON.stringify({ ...afterMergeOf(project), ...change.afterMerge }) }),
       ...(change.forge && (await changedForge(tx, caller, project, change.forge))),
       ...(change.worktree && storedWorktree(project, change.worktree)),

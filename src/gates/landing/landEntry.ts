@@ -150,14 +150,19 @@ async function finish(
   project: ProjectRow,
   merged: Merged,
 ): Promise<undefined> {
+  let isAwaited = false
   const noted = await db.transaction(async tx => {
     await change(tx, id, { status: 'landed', reason: null, withAgent: false, finishedAt: tx.now })
     const card = await readCard(tx, projectId, cardId)
+    isAwaited = card?.statusReason === 'landing'
     return card && noteMerged(tx, card, [mergeOf({ ...merged, repository: home, branch: card.gitBranch })], true)
   })
   if (!noted) return
   const dependencies = { db, worktrees, agents, removal }
-  const { problem } = await finishMerge(dependencies, noted, project, undefined, afterMergeOf(project))
+  const usual = afterMergeOf(project)
+  // Of a card in auto mode, the done column is the next step.
+  const wanted = { ...usual, moveToDone: usual.moveToDone || isAwaited }
+  const { problem } = await finishMerge(dependencies, noted, project, undefined, wanted)
   if (problem !== null) await db.transaction(async tx => change(tx, id, { reason: problem }))
 }
 

@@ -2,9 +2,16 @@ import { logFailure } from '../../config/log.ts'
 import { change, isOpen, type LandingQueue } from '../../domain/cards/landings.ts'
 import { createReconciler, type Reconciler, type ServerAccess } from '../../process/reconciler.ts'
 import type { Transaction } from '../../store/engine/database.ts'
-import { listQueuedLandings, readLanding, type LandingRow, type QueuedLanding } from '../../store/forges/landings.ts'
+import {
+  listAwaitingLanding,
+  listQueuedLandings,
+  readLanding,
+  type LandingRow,
+  type QueuedLanding,
+} from '../../store/forges/landings.ts'
 import { hasActiveAgent } from '../../views/cards.ts'
 import type { CheckDependencies } from '../checkRun.ts'
+import { admitCard, readmitCard } from './admitCard.ts'
 import { agentStarted, landEntry, Postponed, type LandingDependencies, type LiveLanding } from './landEntry.ts'
 import { rejectLanding } from './rejectLanding.ts'
 
@@ -70,6 +77,7 @@ class Landings implements LandingRunner {
   }
 
   async #reconcile(): Promise<void> {
+    for (const ref of await listAwaitingLanding(this.#dependencies.db)) await admitCard(this.#dependencies, this, ref)
     const queued = await listQueuedLandings(this.#dependencies.db)
     for (const live of this.#live.values()) {
       const row = queued.find(({ id }) => id === live.landing.id)
@@ -78,21 +86,10 @@ class Landings implements LandingRunner {
     }
     for (const landing of queued) {
       if (this.#reconciler.isOver) return
-      if (!isOpen(landing)) await this.#readmit(landing)
-      else if (landing.status === 'testing' || landing.isPaused === 0) this.#begin(landing)
+      if (!isOpen(landing)) {
+        if (await readmitCard(this.#dependencies, landing)) this.#reconciler.wake()
+      } else if (landing.status === 'testing' || landing.isPaused === 0) this.#begin(landing)
     }
-  }
-
-  /** Returns a card to its place when its agent has finished. */
-  async #readmit(landing: QueuedLanding): Promise<void> {
-    if (hasActiveAgent({ status: landing.cardStatus })) return
-    const isReady = landing.cardStatus === 'completed' && landing.isDeleted === 0
-    await this.#dependencies.db.transaction(tx =>
-      isReady
-        ? change(tx, landing.id, { status: 'waiting', withAgent: false, reason: null, finishedAt: null })
-        : change(tx, landing.id, { withAgent: false }),
-    )
-    this.#reconciler.wake()
   }
 
   /** Begins with an entry if it is the first of its branch. */

@@ -2,7 +2,7 @@ import { conflictMessage } from '../../agents/sessions/resolveConflicts.ts'
 import { closing, continueInRound, describeFailure, isOfBoard } from '../gateRounds.ts'
 import type { GateDependencies } from '../gateRunner.ts'
 import type { Problem } from '../../contract/errors.ts'
-import { change, isOpen } from '../../domain/cards/landings.ts'
+import { change, endAwaitedLanding, isOpen } from '../../domain/cards/landings.ts'
 import { readCard } from '../../store/cards/cards.ts'
 import type { Transaction } from '../../store/engine/database.ts'
 import { readLanding, type LandingRow } from '../../store/forges/landings.ts'
@@ -37,6 +37,9 @@ export async function rejectLanding(
         round => `Your work could not be merged into ${branch} (${round}).\n\n${text}`,
       ))
     await change(tx, id, { status: 'rejected', reason: rejection.reason, withAgent, finishedAt: tx.now })
+    const gate = rejection.failure?.gate.name ?? 'merge'
+    if (!withAgent)
+      await endAwaitedLanding(tx, row, { gate, reason: `The work could not be merged. ${rejection.reason}` })
   })
 }
 

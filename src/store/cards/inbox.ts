@@ -51,6 +51,7 @@ const stateKind = `CASE WHEN c.monitor_questions > 0 THEN 'question'
   WHEN c.status = 'waiting' THEN CASE c.status_reason WHEN 'silent' THEN 'silent' WHEN 'budget' THEN 'budget' ELSE 'question' END
   WHEN c.status IN ('failed', 'interrupted') THEN 'failed'
   WHEN c.status = 'completed' AND c.status_reason = 'gate' THEN 'gate'
+  WHEN c.status = 'completed' AND c.status_reason = 'landing' THEN NULL
   WHEN c.status = 'completed' AND c.merged_at IS NULL AND c.review_state IS NOT 'approved' THEN 'review' END`
 const stateBody = `CASE WHEN c.status = 'waiting' THEN ${lastAction('detail', 'waiting')}
   WHEN c.monitor_questions > 0 THEN '$ ' || ${askedMonitor('command')}

@@ -53,15 +53,23 @@ export const readOpenLanding = (db: Reader, cardId: number): Promise<LandingRow 
 /** An open landing with the state of its card and project. */
 export type QueuedLanding = LandingRow & {
   cardStatus: CardRow['status']
-  isDeleted: number
   isPaused: number
 }
 /** The landings of this machine's projects that are open or with an agent, in the order of the queue. */
 export const listQueuedLandings = (db: Reader): Promise<QueuedLanding[]> =>
   db.all(
-    `SELECT ${record.columns}, c.status AS cardStatus, c.deleted_at IS NOT NULL AS isDeleted, p.landing_paused AS isPaused
+    `SELECT ${record.columns}, c.status AS cardStatus, p.landing_paused AS isPaused
      FROM landings g JOIN cards c ON c.id = g.card_id JOIN projects p ON p.id = g.project_id
      WHERE (${isOpen} OR g.with_agent = 1) AND p.host IS ? ORDER BY g.id`,
+    [db.host],
+  )
+
+/** The cards of this machine's projects that wait for the landing queue and are not in it. */
+export const listAwaitingLanding = (db: Reader): Promise<Array<{ projectId: number; cardId: number }>> =>
+  db.all(
+    `SELECT c.project_id AS projectId, c.id AS cardId FROM cards c INDEXED BY cards_to_land JOIN projects p ON p.id = c.project_id
+     WHERE c.status_reason = 'landing' AND c.status = 'completed' AND c.deleted_at IS NULL AND p.host IS ?
+       AND NOT EXISTS (SELECT 1 FROM landings g WHERE g.card_id = c.id AND (${isOpen} OR g.with_agent = 1)) ORDER BY c.ended_at, c.id`,
     [db.host],
   )
 

@@ -1,5 +1,6 @@
 import { defaultSessionCards } from '../../contract/agents/agentSlots.ts'
 import { defaultGateRounds } from '../../contract/boards/gates.ts'
+import type { LandMode } from '../../contract/forges/landings.ts'
 import { defaultAfterMerge, type AfterMerge } from '../../contract/forges/afterMerge.ts'
 import type { AgentChoice } from '../../contract/agents/agentChoice.ts'
 import { defaultApprovalPolicy, type ApprovalPolicy } from '../../contract/agents/approvalPolicy.ts'
@@ -45,6 +46,7 @@ export const projectFields = {
   agentSlots: number().orNull(),
   sessionCards: number().initially(defaultSessionCards),
   gateRounds: number().initially(defaultGateRounds),
+  land: text<LandMode>().initially('manual'),
   landingPaused: flag().initially(false),
   /** Differences from the default. */
   afterMerge: json<Partial<AfterMerge>>().initially('{}'),
@@ -219,6 +221,7 @@ export const updateProject = async (
     | 'agentSlots'
     | 'sessionCards'
     | 'gateRounds'
+    | 'land'
     | 'landingPaused'
     | 'afterMerge'
     | 'sandbox'

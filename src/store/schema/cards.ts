@@ -111,6 +111,7 @@ CREATE INDEX cards_source ON cards(project_id, json_extract(source, '$.kind'), j
 
 -- Due work
 CREATE INDEX cards_to_start ON cards(start_at) WHERE start_held = 1;
+CREATE INDEX cards_to_land ON cards(project_id) WHERE status_reason = 'landing';
 CREATE INDEX cards_to_remind ON cards(due_remind_at) WHERE due_remind_at IS NOT NULL;
 CREATE INDEX cards_in_inboxes ON cards(project_id)
   WHERE kind = 'kanban' AND deleted_at IS NULL AND archived_at IS NULL AND done_at IS NULL

@@ -22,6 +22,7 @@ CREATE TABLE projects (
   agent_slots INTEGER,
   session_cards INTEGER NOT NULL DEFAULT 50,
   gate_rounds INTEGER NOT NULL DEFAULT 3,
+  land TEXT NOT NULL DEFAULT 'manual',
   landing_paused INTEGER NOT NULL DEFAULT 0,
   approval_policy TEXT NOT NULL DEFAULT '{"default":"ask","allow":[],"refuse":[]}',
   usage_limits TEXT NOT NULL DEFAULT '{"onLimit":"stop","next":[]}',
