@@ -5,15 +5,8 @@ import type { SandboxDependencies } from '../agents/sessions/sandbox/projectSand
 import { textOfTrees } from '../cardWork/repositoryWork.ts'
 import { logFailure } from '../config/log.ts'
 import { Problem } from '../contract/errors.ts'
-import {
-  beginCheck,
-  definitionOf,
-  dropCheck,
-  endCheck,
-  isCommand,
-  needsProof,
-  type Checks,
-} from '../domain/cards/proofs.ts'
+import { beginCheck, dropCheck, endCheck, type Checks } from '../domain/cards/checks.ts'
+import { definitionOf, isCommand, needsProof } from '../domain/cards/proofs.ts'
 import type { Outbox } from '../events/outbox.ts'
 import { createReconciler, type Reconciler, type ServerAccess } from '../process/reconciler.ts'
 import type { ProcessTrees } from '../process/spawn.ts'

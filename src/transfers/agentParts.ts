@@ -1,3 +1,4 @@
+import type { InferOutput } from 'valibot'
 import type { Reader } from '../store/engine/database.ts'
 import {
   exportedMessages,
@@ -12,7 +13,7 @@ import { insertSession } from '../store/agents/sessions.ts'
 import { insertWaitingMessage } from '../store/agents/waitingMessages.ts'
 import { message as messageView } from '../views/agents.ts'
 import { pages, part } from './part.ts'
-import { Message, Session, type MessageRecord } from './records.ts'
+import { Message, Session } from './records.ts'
 
 const readSessionRecords = exportSessions(entriesOf(Session))
 
@@ -102,4 +103,5 @@ function recordOf(row: ExportMessage): string {
   })
 }
 
-const pieceOf = ({ content, tool }: MessageRecord) => JSON.stringify(tool ? { ...tool, content } : content)
+const pieceOf = ({ content, tool }: InferOutput<typeof Message>) =>
+  JSON.stringify(tool ? { ...tool, content } : content)

@@ -1,9 +1,12 @@
+import type { InferOutput } from 'valibot'
 import { maxChildren, maxDependents } from '../contract/cards/cardOrder.ts'
 import { replaceBlockers, setRelatives } from '../store/cards/dependencies.ts'
 import { exportDependencies } from '../store/projects/exports.ts'
 import { part, readByCards } from './part.ts'
 import type { RecordIndex } from './recordIndex.ts'
-import { Dependency, type DependencyRecord } from './records.ts'
+import { Dependency } from './records.ts'
+
+type DependencyRecord = InferOutput<typeof Dependency>
 
 /** The blockers of cards, their parents, the cards on which they were found and the cards whose branches they start at. */
 export const dependencies = part({

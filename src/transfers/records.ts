@@ -307,6 +307,4 @@ export const Review = v.strictObject({
   createdAt: v.optional(Time),
 })
 
-export type DependencyRecord = v.InferOutput<typeof Dependency>
 export type CardRecord = v.InferOutput<typeof Card>
-export type MessageRecord = v.InferOutput<typeof Message>

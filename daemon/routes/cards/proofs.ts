@@ -3,6 +3,7 @@ import { readTrees } from '../../../src/cardWork/provedTrees.ts'
 import type { proofs as contract } from '../../../src/contract/cards/proofs.ts'
 import { find as findGate } from '../../../src/domain/boards/gates.ts'
 import * as cards from '../../../src/domain/cards/cards.ts'
+import * as checks from '../../../src/domain/cards/checks.ts'
 import * as proofs from '../../../src/domain/cards/proofs.ts'
 import { hasGates } from '../../../src/store/boards/gates.ts'
 import { gate as gateView, proof as proofView, proofDetail } from '../../../src/views/gates.ts'
@@ -30,7 +31,7 @@ export const proofsRoutes = ({
   get: async ref => {
     // The output in memory is read first: if the command ends in between, its row has the complete output.
     const output = (await runner.output(ref.proofId)) ?? landing.output(ref.proofId)
-    const proof = await proofs.findProof(db, ref)
+    const proof = await checks.findProof(db, ref)
     return proofDetail(proof.status === 'running' ? { ...proof, ...output } : proof)
   },
   check: async ({ gateId, ...ref }, call) => {
@@ -44,10 +45,10 @@ export const proofsRoutes = ({
             ? ahead.filter(({ columnId }) => columnId === null || columnId === card.columnId)
             : [await findGate(tx, { ...ref, gateId })]
         runner.reconcile(tx)
-        return proofs.requestChecks(tx, card, wanted.filter(proofs.needsProof), trees, call.caller)
+        return checks.requestChecks(tx, card, wanted.filter(proofs.needsProof), trees, call.caller)
       },
       rows => rows.map(proofView),
     )
   },
-  cancel: (ref, call) => call.write(tx => proofs.cancelChecks(tx, runner, { ...ref, caller: call.caller })),
+  cancel: (ref, call) => call.write(tx => checks.cancelChecks(tx, runner, { ...ref, caller: call.caller })),
 })

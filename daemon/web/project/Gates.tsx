@@ -46,7 +46,7 @@ const landModes = [
   ['when_proved', 'The landing queue merges the card when it has passed its gates'],
 ] as const
 
-/** What happens to a card in auto mode when its gates fail or pass. */
+/** The rounds and the merge of cards in auto mode. */
 const AutoMode = ({ project: { id, gateRounds, land }, onChange }: SectionProps) => (
   <SettingsForm
     title="Auto mode"

@@ -5,6 +5,7 @@ import { awaitLanding } from '../../domain/cards/landings.ts'
 import { hasRoom } from '../../domain/boards/columnLimits.ts'
 import { changeCard } from '../../domain/cards/cardChanges.ts'
 import { readNext } from '../../domain/cards/pipeline.ts'
+import { requestChecks } from '../../domain/cards/checks.ts'
 import {
   failuresOf,
   hasPassed,
@@ -13,7 +14,6 @@ import {
   landsBefore,
   listGatesOfStep,
   needsProof,
-  requestChecks,
 } from '../../domain/cards/proofs.ts'
 import { begin, end, findOpen, notStarted, start, type Agents } from '../../domain/agents/sessions.ts'
 import { isAsking } from '../../domain/agents/sessionStates.ts'

@@ -1,5 +1,6 @@
 import { portsOf } from '../../cardWork/cardPorts.ts'
-import { definitionOf, endCheck, isCommand, listMergeGates } from '../../domain/cards/proofs.ts'
+import { endCheck } from '../../domain/cards/checks.ts'
+import { definitionOf, isCommand, listMergeGates } from '../../domain/cards/proofs.ts'
 import { CheckRun, type CheckDependencies } from '../checkRun.ts'
 import { takeCheckSlot } from '../checkSlot.ts'
 import type { GateDependencies } from '../gateRunner.ts'
