@@ -69,6 +69,7 @@ describe('creating a project', () => {
       agentSlots: null,
       sessionCards: 50,
       gateRounds: 3,
+      land: 'manual',
       afterMerge: { moveToDone: false, removeWorktree: false },
       forge: defaultForge,
       sandbox: defaultSandbox,
