@@ -69,8 +69,8 @@ describe.skipIf(noBrowser !== undefined)('the lanes of a board', () => {
     await page.locator('.drop-line').waitFor()
     await page.mouse.up()
     await expect.poll(() => lanes(page)).toEqual([['High', 'Roof', 'Attic', 'Cellar', 'Garden']])
-    const { priority, columnName } = await board.client.cards.get({ projectId, cardId: ids.Cellar! })
-    expect([priority, columnName]).toEqual(['high', 'Done'])
+    const stored = () => board.client.cards.get({ projectId, cardId: ids.Cellar! })
+    await expect.poll(stored).toMatchObject({ priority: 'high', columnName: 'Done' })
   })
 
   test.each(['', '?group=priority'])('have columns that are moved by dragging their heads, at %s', async query => {

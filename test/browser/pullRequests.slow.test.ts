@@ -91,6 +91,7 @@ describe.skipIf(noBrowser !== undefined)('pull requests', () => {
     await ask.getByText(/with your permissions and uses tokens\. It can work on the feedback up to 5 times/).waitFor()
     expect(await axeViolations()).toEqual([])
     await ask.getByRole('button', { name: 'Resume', exact: true }).click()
+    await ask.waitFor({ state: 'detached' })
     await panel.getByText('Needs a person').waitFor({ state: 'detached' })
     expect(await board.client.pullRequests.get(place(id))).toMatchObject({ stopped: null, rounds: 0 })
 

@@ -77,6 +77,7 @@ export function dragColumn(head: HTMLElement, session: BoardSession, columnId: s
     canDrag: () => canChange(session.projectId),
     onDrag: ({ location }) => follow(location.current.input.clientX),
     onDrop: ({ location }) => {
+      follow(location.current.input.clientX)
       const before = columnDrag.get()?.before
       columnDrag.set(undefined)
       if (location.current.dropTargets.length > 0) moveColumn(session, columnId, before).catch(showError)
