@@ -48,7 +48,10 @@ async function explain(named: NamedCommand, error: CommanderError): Promise<Fail
   // A missing value might have been given under an unknown name.
   const unknown = missing === undefined ? undefined : findUnknownOption(named)
   if (missing !== undefined && unknown === undefined) return missingOption(at, missing, see)
-  const message = unknown === undefined ? text : `unknown option '${unknown}'`
+  // A default subcommand takes a word that names no other one for an argument.
+  const isVerb = error.code === 'commander.excessArguments' && at.commands.length > 0 && !given[0]?.startsWith('-')
+  const known = isVerb ? `unknown command '${given[0]}'` : text
+  const message = unknown === undefined ? known : `unknown option '${unknown}'`
   const [, start, value, argument, rule] =
     /^(.*'(.*)' is invalid(?: for argument '([^']*)')?)\. (.*)$/s.exec(message) ?? []
   if (start !== undefined) return invalid(argument ?? `${start}:`, value!, rule!, see)
