@@ -91,7 +91,7 @@ function registerAdd(gates: Command): void {
         .command('add <name> [command]')
         .summary('Add a gate')
         .description(
-          "Add a command that must succeed before a card moves forward from a column, or before it is merged. It runs in the card's worktree, in the sandbox of the project's agents, and must not change files. Its result counts until the files change. Put quick commands first: board gates reorder. With --approvals instead of a command, people must approve the files in a review. With --agent, --agent-profile or --prompt, an agent reviews the files in a new session, in a read-only sandbox. That costs as much as any session.",
+          "Add a command that must succeed before a card moves forward from a column, or before it is merged. It runs in the card's worktree, in the sandbox of the project's agents, and must not change files. Its result counts until the files change. Put quick commands first: board gates reorder. With --approvals instead of a command, people must approve the files in a review. With --agent, --agent-profile or --prompt, an agent reviews the files in a new session, in a read-only sandbox. Each review uses tokens.",
         ),
     ),
   ).action(async (name: string, command: string | undefined, options: EditOptions) => {

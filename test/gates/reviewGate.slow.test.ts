@@ -108,7 +108,12 @@ describe('a review by an agent', () => {
   test('is a review of the card by that agent, and leaves the status and the review state of the card', async () => {
     await addGate()
     const before = await worked('bad')
+    const { outbox } = board.server.app
+    const seq = await outbox.lastSeq()
     const [gate] = await check(before.id)
+    const types = (await outbox.replay(Number(projectId), seq, 100)).map(({ type }) => type)
+    expect(types).toContain('proof.updated')
+    expect(types.filter(type => type.startsWith('agent.'))).toEqual([])
     expect(gate).toMatchObject({ passed: false, reason: 'It failed: Requests changes: It is bad.' })
     expect(await board.client.reviews.list({ projectId, cardId: before.id })).toMatchObject([
       {

@@ -240,7 +240,7 @@ describe('messages', () => {
       await db.transaction(tx => addMessage(tx, sessions[at % 2]!, 'user', text))
     await db.transaction(async tx => addMessage(tx, await newPre(), 'user', 'pre'))
     async function newPre() {
-      return { ...sessions[0]!, isSide: true }
+      return { ...sessions[0]!, purpose: 'pre' as const }
     }
     const list = async (query = '') =>
       (await read(card, `agent/messages${query}`)).map(({ content }: { content: string }) => content).join('')

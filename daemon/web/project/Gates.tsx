@@ -42,8 +42,8 @@ export function GatesSection(props: SectionProps) {
 }
 
 const landModes = [
-  ['manual', 'A person merges the card'],
-  ['when_proved', 'The landing queue merges the card when it has passed its gates'],
+  ['manual', 'By people'],
+  ['when_proved', 'By the landing queue'],
 ] as const
 
 /** The rounds and the merge of cards in auto mode. */
@@ -64,7 +64,12 @@ const AutoMode = ({ project: { id, gateRounds, land }, onChange }: SectionProps)
           max={20}
           {...bind('gateRounds')}
         />
-        <Choice label="Merge" options={landModes} hint="A merged card moves to the done column." {...bind('land')} />
+        <Choice
+          label="Merged"
+          options={landModes}
+          hint="The queue merges a card that has passed its gates. Without gates, it merges all cards."
+          {...bind('land')}
+        />
       </>
     )}
   </SettingsForm>
@@ -193,7 +198,7 @@ const ReviewFields = ({ known, bind }: { known: AgentOptions | undefined; bind: 
       isSearched
       label="Agent"
       options={agentOptions(known, "the card's agent")}
-      hint="It reviews in a new session, in a read-only sandbox. Each review costs as much as any session."
+      hint="It reviews in a new session, in a read-only sandbox. Each review uses tokens."
       {...bind('agent')}
     />
     {known && known.profiles.length > 0 && (

@@ -1,7 +1,7 @@
 import { appendAgentEvent } from '../../events/agentEvent.ts'
 import type { Database, Transaction } from '../../store/engine/database.ts'
 import { writeWithRetry } from '../../store/engine/retry.ts'
-import { isSideSession } from '../../store/agents/sessionPurposes.ts'
+import { isSideSession, type SessionPurpose } from '../../store/agents/sessionPurposes.ts'
 import {
   addSessionCounts,
   readSession,
@@ -20,13 +20,13 @@ import {
 import { agentSession, message, type MessageView } from '../../views/agents.ts'
 import type { PendingBatch, PendingMessage } from './pendingMessages.ts'
 
-/** The session of a transcript. `isSide`: its messages are not listed with the card's messages. */
+/** The session of a transcript. The messages of a side session are not listed with the card's messages. */
 export interface TranscriptSession {
   id: number
   projectId: number
   cardId: number
   agent: string
-  isSide?: boolean
+  purpose: SessionPurpose
 }
 
 export const transcriptOf = ({ id, projectId, cardId, agent, purpose }: SessionRow): TranscriptSession => ({
@@ -34,7 +34,7 @@ export const transcriptOf = ({ id, projectId, cardId, agent, purpose }: SessionR
   projectId,
   cardId,
   agent,
-  isSide: isSideSession(purpose),
+  purpose,
 })
 
 /**
@@ -115,8 +115,8 @@ async function writeUsage(
   if (session) await appendAgentEvent(tx, 'agent.usage', session, agentSession(session))
 }
 
-const newMessage = ({ id, cardId, isSide }: TranscriptSession, role: TranscriptRole) => ({
+const newMessage = ({ id, cardId, purpose }: TranscriptSession, role: TranscriptRole) => ({
   sessionId: id,
-  cardId: isSide ? null : cardId,
+  cardId: isSideSession(purpose) ? null : cardId,
   role,
 })

@@ -82,7 +82,7 @@ export const gates = {
     summary:
       'Create a gate: a command, approvals or a review by an agent that a card needs before it moves on or is merged',
     details:
-      "With columnId, cards need it to leave that column forward; without, to be merged. kind command requires command, which runs in the card's worktree, in the sandbox of the project's agents. kind approval requires that people approve the card's files in a review; agents and API keys do not count. kind review starts an agent that reviews the card's files in a read-only sandbox, which costs as much as any session.",
+      "With columnId, cards need it to leave that column forward; without, to be merged. kind command requires command, which runs in the card's worktree, in the sandbox of the project's agents. kind approval requires that people approve the card's files in a review; agents and API keys do not count. kind review starts an agent that reviews the card's files in a read-only sandbox, which uses tokens.",
     input: v.strictObject({
       ...fields,
       kind: v.optional(v.picklist(gateKinds, 'must be command, approval or review'), 'command'),

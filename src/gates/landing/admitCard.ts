@@ -32,7 +32,7 @@ export async function admitCard(
 
 /**
  * Returns a card to its place in the queue when its agent has fixed the reason of its rejection. A card in auto mode first passes the gates of
- * its step again; if it does not, it leaves the queue.
+ * its step again, or leaves the queue.
  * @returns whether the entry has changed
  */
 export async function readmitCard(

@@ -36,7 +36,7 @@ export async function newSession(
       await tx.run(`UPDATE projects SET host = 'another' WHERE id = ?`, [session.projectId])
     return insertSession(tx, { ...session, purpose: 'work', status: 'running', prompt: 'Do it', ...more })
   })
-  return { ...session, id, isSide: more.purpose === 'pre' }
+  return { ...session, id, purpose: more.purpose ?? 'work' }
 }
 
 /** Inserts a session into the database that ends immediately, as if an agent had run on the card. */
